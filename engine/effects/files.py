@@ -143,14 +143,6 @@ def stat(workspace: Workspace, path: str) -> Member | None:
         return None
 
 
-def _read(workspace: Workspace, path: str, limit: int, picture_limit: int, keys: KeyFiles) -> FileRead:
-    """A file that was listed; what is refused by now, such as a link that leads out of the root, cannot be read."""
-    try:
-        return workspace.read(path, limit, added=keys, picture_bytes=picture_limit)
-    except PermissionDenied:
-        return FileRead("unreadable")
-
-
 def write(db: Store, effect: Row) -> dict[str, Any]:
     """Write the file of an accepted proposal; returns the columns of its `finish_effect`.
 
@@ -218,7 +210,8 @@ def _read_changed(db: Store, project_id: int, workspace: Workspace) -> list[tupl
     limit, picture_limit = int(_setting(db, "file_max_bytes")), int(_setting(db, "picture_max_bytes"))
     unread = db.rows("select path from unread_files where project_id = ? order by path", (project_id,))
     keys = KeyFiles(workspace.root, _patterns(db, project_id, ignored=False))
-    return [(row["path"], _read(workspace, row["path"], limit, picture_limit, keys)) for row in unread]
+    paths = [row["path"] for row in unread]
+    return list(workspace.read_all(paths, limit, added=keys, picture_bytes=picture_limit))
 
 
 def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
+from engine.db.own_files import Identity
 from engine.errors import Conflict, Overflow, PermissionDenied, ValidationError
 from engine.functions.counts import counted
 from engine.functions.pictures import HEAD_BYTES, picture_facts, picture_format
@@ -22,6 +25,7 @@ from engine.functions.pictures import HEAD_BYTES, picture_facts, picture_format
 from .durable import (
     file_hash,
     has_mode,
+    held_folder,
     open_regular,
     sync,
     system_errors,
@@ -112,24 +116,51 @@ class Workspace(RootPaths):
         """
         try:
             place = self.resolve(path) if added is None else self.expect_no_keys(path, added)
-            found = self._content(place, max_bytes, picture_bytes)
+            with self._held(place) as (folder, name):
+                found = self._content(folder, name, max_bytes, picture_bytes, self._own.identities())
         except (FileNotFoundError, NotADirectoryError):
             return FileRead("missing")
         except OSError:
             found = None
-        if found is None:
+        return FileRead("unreadable") if found is None else _read(*found, max_bytes, self._leads_to(path, place))
+
+    def read_all(
+        self, paths: Sequence[str], max_bytes: int, *, added: KeyFiles, picture_bytes: int = 0
+    ) -> Iterator[tuple[str, FileRead]]:
+        """Read files that were listed, as `read` does, a folder at a time; what is refused is unreadable."""
+        for folder, group in groupby(paths, key=lambda path: path.rpartition("/")[0]):
+            with ExitStack() as stack:
+                held = self._held_folder(folder, stack)
+                own = self._own.identities()
+                for path in group:
+                    found = None if held is None else self._plain_file(held, path, max_bytes, picture_bytes, added, own)
+                    yield path, found or self._listed(path, max_bytes, picture_bytes, added)
+
+    def _held_folder(self, folder: str, stack: ExitStack) -> int | None:
+        """A folder without a link in its path, held open; None where it is no such folder, or refused."""
+        with suppress(OSError, PermissionDenied):
+            parts = self._parts(folder) if folder else ()
+            return stack.enter_context(held_folder(self.root, parts))
+        return None
+
+    def _plain_file(
+        self, folder: int, path: str, max_bytes: int, picture_bytes: int, keys: KeyFiles, own: frozenset[Identity]
+    ) -> FileRead | None:
+        """A regular file in a held folder; None for a link, or for what cannot be read or is refused."""
+        name = path.rpartition("/")[2]
+        with suppress(OSError, PermissionDenied):
+            self._parts(path)
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISREG(status.st_mode) and not keys.has_name(path) and not keys.has_link(status):
+                found = self._content(folder, name, max_bytes, picture_bytes, own)
+                return _read(*found, max_bytes, None) if found else None
+        return None
+
+    def _listed(self, path: str, max_bytes: int, picture_bytes: int, keys: KeyFiles) -> FileRead:
+        try:
+            return self.read(path, max_bytes, added=keys, picture_bytes=picture_bytes)
+        except PermissionDenied:
             return FileRead("unreadable")
-        data, status = found
-        leads_to = self._leads_to(path, place)
-        mode = is_executable(status) and leads_to is None
-        if data is None:
-            return FileRead("too_large", None, None, status.st_size, status.st_mtime_ns, leads_to, None, mode)
-        text = text_of(data)
-        digest, facts = hashlib.sha256(data).hexdigest(), None if text is not None else picture_facts(data)
-        if text is None and facts is None and len(data) > max_bytes:
-            return FileRead("too_large", None, None, len(data), status.st_mtime_ns, leads_to, None, mode)
-        kind: Kind = "binary" if text is None else "text"
-        return FileRead(kind, text, digest, len(data), status.st_mtime_ns, leads_to, facts, mode)
 
     def picture(self, path: str, sha256: str, max_bytes: int, *, added: Sequence[str]) -> bytes | None:
         """The bytes of the picture in a file; None where the file has other bytes, or cannot be read.
@@ -138,18 +169,19 @@ class Workspace(RootPaths):
         """
         place = self.expect_no_keys(path, added)
         try:
-            data, _ = self._content(place, 0, max_bytes) or (None, None)
+            with self._held(place) as (folder, name):
+                data, _ = self._content(folder, name, 0, max_bytes, self._own.identities()) or (None, None)
         except OSError:
             return None
         return data if data is not None and hashlib.sha256(data).hexdigest() == sha256 else None
 
     def _content(
-        self, place: Path, max_bytes: int, picture_bytes: int = 0
+        self, folder: int, name: str, max_bytes: int, picture_bytes: int, own: frozenset[Identity]
     ) -> tuple[bytes | None, os.stat_result] | None:
-        """The bytes of the file at a real path, None for too many; None for one of the engine's own."""
-        with self._held(place) as (folder, name), open_regular(name, folder) as file:
+        """The bytes of a file in a held folder, None for too many; None for one of the engine's own."""
+        with open_regular(name, folder) as file:
             status = os.fstat(file.fileno())
-            if (status.st_dev, status.st_ino) in self._own.identities():
+            if (status.st_dev, status.st_ino) in own:
                 return None
             head = file.read(HEAD_BYTES) if max_bytes < status.st_size <= picture_bytes else b""
             most = picture_bytes if picture_format(head) else max_bytes
@@ -232,6 +264,19 @@ class Workspace(RootPaths):
                 return file_hash(name, folder)
         except FileNotFoundError:
             return None
+
+
+def _read(data: bytes | None, status: os.stat_result, max_bytes: int, leads_to: str | None) -> FileRead:
+    """What `read` says of the bytes of a file; None for too many."""
+    mode = is_executable(status) and leads_to is None
+    if data is None:
+        return FileRead("too_large", None, None, status.st_size, status.st_mtime_ns, leads_to, None, mode)
+    text = text_of(data)
+    digest, facts = hashlib.sha256(data).hexdigest(), None if text is not None else picture_facts(data)
+    if text is None and facts is None and len(data) > max_bytes:
+        return FileRead("too_large", None, None, len(data), status.st_mtime_ns, leads_to, None, mode)
+    kind: Kind = "binary" if text is None else "text"
+    return FileRead(kind, text, digest, len(data), status.st_mtime_ns, leads_to, facts, mode)
 
 
 @lru_cache(maxsize=64)

@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import Conflict, EngineError, NotFound, PermissionDenied, ValidationError
+from engine.project.membership import KeyFiles
 from engine.project.workspace import FileRead, Workspace
 
 NOBODY = 65534
@@ -427,3 +428,44 @@ def test_a_delete_of_a_link_keeps_its_target(workspace: Workspace, root: Path) -
     (root / "alias").symlink_to("real")
     workspace.delete("alias", before=sha("x"))
     assert os.listdir(root) == ["real"]
+
+
+def test_files_are_read_together_as_each_is_read_alone(tmp_path: Path) -> None:
+    """Links, folders that are links, pictures, keys, other names of keys and files that are gone among others."""
+    root = tmp_path / "root"
+    (root / "sub").mkdir(parents=True)
+    (root / "sub/a.txt").write_bytes(b"one\r\n")
+    (root / "b.bin").write_bytes(b"\0\1")
+    (root / "run.sh").write_text("x\n")
+    (root / "run.sh").chmod(0o755)
+    (root / "long.txt").write_text("x" * 101)
+    (root / ".env").write_text("KEY=1\n")
+    (root / "other.txt").hardlink_to(root / ".env")
+    (root / "link.txt").symlink_to("sub/a.txt")
+    (root / "out.txt").symlink_to("/etc/hostname")
+    (root / "way").symlink_to("sub")
+    (tmp_path / "outside").mkdir()
+    (root / "led").symlink_to(tmp_path / "outside")
+    workspace = Workspace(root, tmp_path / "t.db")
+    names = [
+        "sub/a.txt",
+        "sub/none.txt",
+        "b.bin",
+        "run.sh",
+        "long.txt",
+        ".env",
+        "other.txt",
+        "link.txt",
+        "out.txt",
+        "way/a.txt",
+    ]
+    names += ["led/x", "sub", ".git/config", "../x", "none/x.txt"]
+    keys = KeyFiles(root, [])
+
+    def alone(name: str) -> FileRead:
+        try:
+            return workspace.read(name, 100, added=keys)
+        except PermissionDenied:
+            return FileRead("unreadable")
+
+    assert dict(workspace.read_all(names, 100, added=keys)) == {name: alone(name) for name in names}
