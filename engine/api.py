@@ -156,11 +156,13 @@ class Database(Outputs, Past, WorkflowRuns):
         alias, loop = runs.prompt(self, prompt, run, options)
         return replace(runs.run_row(self, alias), loops=loop)
 
-    @expects(run="a text", **_CALLBACKS)
+    @expects(run="a text", max_turns="a whole number or None", max_seconds="a number or None", **_CALLBACKS)
     def resume(
         self,
         run: str,
         *,
+        max_turns: int | None = None,
+        max_seconds: float | None = None,
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,
         on_driver: OnDriver | None = None,
@@ -168,12 +170,14 @@ class Database(Outputs, Past, WorkflowRuns):
     ) -> Result:
         """Drive a run on from its next step, after a `start`, a kill, an interruption or a decision.
 
+        With `max_turns` or `max_seconds` its latest prompt, which a limit has stopped, is given once more with that limit.
         The callbacks and `keep_output` are those of `run`. Raises `NotFound` (404) for an unknown run, `Conflict` (409)
-        while another process drives it.
+        while another process drives it, or for a limit where none has stopped its latest prompt.
         """
         from .driving import runs
         from .effects.kept_output import opened as output_file
 
+        runs.extend(self, run, max_turns, max_seconds)
         with output_file(self, keep_output, run) as kept:
             runs.drive(self, run, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver, kept=kept)
         return runs.result(self, run)
@@ -182,6 +186,8 @@ class Database(Outputs, Past, WorkflowRuns):
         self,
         run: str,
         *,
+        max_turns: int | None = None,
+        max_seconds: float | None = None,
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,
         keep_output: str | PathLike[str] | None = None,
@@ -190,7 +196,13 @@ class Database(Outputs, Past, WorkflowRuns):
         self.expect_no_transaction()
         return await self._handles.drive(
             lambda db, watch: db.resume(
-                run, on_event=on_event, on_proposal=on_proposal, on_driver=watch, keep_output=keep_output
+                run,
+                max_turns=max_turns,
+                max_seconds=max_seconds,
+                on_event=on_event,
+                on_proposal=on_proposal,
+                on_driver=watch,
+                keep_output=keep_output,
             )
         )
 

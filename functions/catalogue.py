@@ -63,7 +63,7 @@ _ARGUMENTS = {
     "texts": {"text_digest": 1, "text_lines": 1, "text_slice": 3, "text_clean": 1, "body_summary": 2, "body_short": 2},
     "tokens": {"token_count": -1, "token_estimate": 2},
     "values": {"value_error": 4},
-    "verdicts": {"criteria_told": 1, "verdict_read": 2},
+    "verdicts": {"criteria_told": 1, "goal_told": 1, "verdict_read": 2},
     "workflows.texts": {"workflow_read": 3},
 }
 """The number of arguments of each function, -1 for any number, by module and by its name, which Python and SQL share."""

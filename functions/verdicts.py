@@ -12,6 +12,8 @@ from .lazy import lazy_regex
 
 _MOST_REASONS = 4000
 """Characters of the reasons that are kept."""
+_GOAL = 60
+"""Characters of the goal of a prompt that a reason names."""
 
 _TOLD = {
     "accept": "It is accepted if: ",
@@ -57,6 +59,15 @@ def verdict_read(response: str | None, answer: str | None) -> str | None:
 
 def _verdict(verdict: str, reasons: str) -> str:
     return json.dumps({"verdict": verdict, "reasons": reasons}, ensure_ascii=False)
+
+
+def goal_told(prompt: str | None) -> str | None:
+    """That the goal of a prompt is not reached: its first line that says something, quoted and cut at 60 characters."""
+    if prompt is None:
+        return None
+    line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
+    line = " ".join(line.replace("\0", "\ufffd").split())
+    return f'; "{line if len(line) <= _GOAL else line[: _GOAL - 1].rstrip() + "…"}" is not done'
 
 
 def criteria_told(config: str | None) -> str | None:

@@ -75,6 +75,7 @@ def drive(
         result = runs.result(db, run, loop)
         print_result(db, result, as_json)
         say_what_may_lack(db, run, loop)
+        say_how_to_continue(db, run, loop, given)
         code = exit_code(result.status, accepted=result.accepted)
         if code == exit_code(202):
             if interrupt.struck:
@@ -188,6 +189,29 @@ def say_what_may_lack(db: Database, run: str, loop: int | None) -> None:
     """Say so where nobody told whether the answer is whole."""
     if told := db.value(_MAY_LACK, {"run": run, "loop": loop}):
         say(told, "yellow")
+
+
+_STOPPED = """
+    select s.stopped_by, s.more
+    from stopped_prompts as s
+    join runs as r on r.alias = s.run and r.role = 'main'
+    where s.run = :run and s.loop = coalesce(:loop, r.next_loop - 1) and s.loop = r.next_loop - 1
+"""
+
+
+def say_how_to_continue(db: Database, run: str, loop: int | None, given: Path | None) -> None:
+    """Name the command that goes on with a prompt that a limit has stopped."""
+    stopped = db.row(_STOPPED, {"run": run, "loop": loop})
+    if stopped is None:
+        return
+    match stopped["stopped_by"]:
+        case "turns":
+            how = f"resume{db_flag(given)} {run} --max-turns {stopped['more']}"
+        case "clock":
+            how = f"resume{db_flag(given)} {run} --max-seconds {stopped['more']:g}"
+        case _:
+            how = f'run{db_flag(given)} --run {run} "what to do differently"'
+    say(f"Continue: engine {how}", "yellow")
 
 
 def _say_how_to_go_on(db: Database, run: str, given: Path | None) -> None:

@@ -25,6 +25,11 @@ def exit_code(status: int, *, accepted: bool | None = None) -> int:
 
 
 def words_for_end(db: Store, status: int, reason: str | None = None) -> str:
-    """How a prompt stands or ended, for people: the name of its status, and the reason where that says more."""
+    """How a prompt stands or ended, for people: the name of its status, and the reason where that says more.
+
+    What stopped a prompt says so itself.
+    """
+    if reason and reason.startswith("stopped"):
+        return reason
     name = str(db.value("select name from statuses where code = ?", (status,)) or status)
     return name if reason in (None, "", name) else f"{name}: {reason}"

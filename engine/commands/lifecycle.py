@@ -45,6 +45,16 @@ def resume(
         str | None,
         typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.", autocompletion=complete_run),
     ] = None,
+    max_turns: Annotated[
+        int | None,
+        typer.Option(
+            "--max-turns", metavar="N", min=1, help="Go on with a prompt that a limit has stopped.", show_default=False
+        ),
+    ] = None,
+    max_seconds: Annotated[
+        float | None,
+        typer.Option("--max-seconds", metavar="N", min=0, help="The same, with so many seconds.", show_default=False),
+    ] = None,
     yolo: Annotated[bool, typer.Option("--yolo", help="Accept all proposals.")] = False,
     key_from: KeyFromOption = None,
     keep_output: KeepOutputOption = None,
@@ -54,19 +64,24 @@ def resume(
 ) -> None:
     """Go on with a run that stopped before its end.
 
-    Such a run was interrupted, had a proposal decided, or has prompts queued. An aborted prompt stays aborted. Where there
-    is nothing to resume, the exit code is 7.
+    Such a run was interrupted, had a proposal decided, or has prompts queued. An aborted prompt stays aborted; one that was
+    stopped at a limit goes on with --max-turns or --max-seconds. Where there is nothing to resume, the exit code is 7.
 
     \b
     Examples:
       engine resume
       engine resume demo --yolo
+      engine resume demo --max-turns 16
     """
+    from engine.driving import runs
     from engine.effects.kept_output import opened as output_file
 
     with open_existing(db) as database:
         use_keys(database, key_from)
-        alias = run_or_latest(database, run) if run else _unfinished(database)
+        limited = max_turns is not None or max_seconds is not None
+        alias = run_or_latest(database, run) if run or limited else _unfinished(database)
+        if alias and limited:
+            runs.extend(database, alias, max_turns, max_seconds)
         if alias is None or not _step(database, alias):
             say(
                 f"nothing to resume{f' in {alias}' if alias else ''}; 'engine run --run NAME PROMPT' goes on with a run"

@@ -269,6 +269,15 @@ def abort(db: Store, run: str, reason: str = "aborted", loop: int | None = None)
         db.insert("end_prompt", run=run, loop=loop, reason=reason)
 
 
+def extend(db: Store, run: str, max_turns: int | None, max_seconds: float | None) -> None:
+    """Give the latest prompt of `run`, which a limit has stopped, once more with these limits; without one do nothing.
+
+    Raises `NotFound` (404) for an unknown run, `Conflict` (409) where no limit has stopped its latest prompt.
+    """
+    if max_turns is not None or max_seconds is not None:
+        db.insert("extend_prompt", run=run, max_turns=max_turns, max_seconds=max_seconds)
+
+
 def resolve(
     db: Store,
     run: str,

@@ -184,14 +184,12 @@ left join (
         t.id as turn_id,
         coalesce(
             (
-                select 'stopped after ' || w.step || case w.step when 1 then ' turn' else ' turns' end
+                select 'stopped at the limit of ' || counted(w.step, 'turn') || goal_told(w.prompt)
                 from _turn_steps as w
                 where w.turn_id = t.id and w.step >= w.steps
             ),
             (
-                select
-                    'stopped after ' || printf('%.10g', c.max_seconds)
-                    || case c.max_seconds when 1 then ' second' else ' seconds' end
+                select 'stopped at the limit of ' || counted(c.max_seconds, 'second') || goal_told(c.prompt)
                 from _loop_seconds as c
                 where c.loop_id = t.loop_id and c.seconds_left <= 0
             )

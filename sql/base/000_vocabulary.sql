@@ -209,7 +209,7 @@ insert into schemes (
     ('env', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 0, 'output of a reading command, one entry a channel'),
     ('subtask', 'data', 'run', 'archived', '["plugin"]', 1, 0, 0, 'what came of a subtask: its answer, its log'),
     ('execute', 'data', 'run', 'archived', '["plugin"]', 1, 0, 0, 'what came of an execute: its answer, its log'),
-    ('patch', 'data', 'run', 'archived', '["plugin"]', 1, 0, 0, 'the accepted changes of a run below this one'),
+    ('patch', 'data', 'run', 'archived', '["plugin"]', 1, 0, 0, 'accepted edits of this run, or of one below it'),
     ('unknown', 'unknown', 'run', 'visible', '["model","plugin"]', 1, 0, 0, 'an open question'),
     ('prompt', 'prompt', 'run', 'visible', '["plugin"]', 1, 0, 0, 'what a person asked'),
     ('log', 'logging', 'run', 'visible', '["system","plugin","model"]', 1, 0, 0, 'the record of one action'),

@@ -34,6 +34,14 @@ values
     ('max_strikes', '3', 'whole', 1, null, 1, 'turns with errors in a row after which a loop is stopped'),
     ('min_cycles', '3', 'whole', 2, null, 1, 'repetitions that count as a cycle'),
     ('max_cycle_period', '4', 'whole', 0, 8, 1, 'longest cycle that is detected, in turns; 0: none'),
+    (
+        'end_without_update', '0', 'whole', 0, 1, 1,
+        '1: an answer of commands that gather nothing, without an <update>, ends its prompt'
+    ),
+    (
+        'require_acceptance', '0', 'whole', 0, 1, 1,
+        '1: work is given away only with criteria for its result: accept or accept_command'
+    ),
     ('max_repeated_commands', '2', 'whole', 0, null, 1, 'times that one command line runs in a loop; 0: any number'),
     (
         'archive_idle_days', null, 'number', 0.01, null, 0,
@@ -50,13 +58,34 @@ values
     ),
     ('temperature', '0.1', 'number', 0, 2, 1, 'sampling temperature of a run that names none'),
     ('model', null, 'text', null, null, 0, 'alias of the model of a run that names none'),
-    ('openai_model', null, 'text', null, null, 0, 'default model of openai; empty: gpt-5-mini'),
-    ('anthropic_model', null, 'text', null, null, 0, 'default model of anthropic; empty: claude-sonnet-4-5'),
-    ('google_model', null, 'text', null, null, 0, 'default model of google; empty: gemini-2.5-flash'),
-    ('openrouter_model', null, 'text', null, null, 0, 'default model of openrouter; empty: openai/gpt-5-mini'),
-    ('xai_model', null, 'text', null, null, 0, 'default model of xai; empty: grok-4'),
-    ('cerebras_model', null, 'text', null, null, 0, 'default model of cerebras; empty: gpt-oss-120b'),
-    ('ollama_model', null, 'text', null, null, 0, 'default model of ollama; empty: none'),
+    (
+        'openai_model', null, 'text', null, null, 0,
+        'model of openai where a prompt names only openai, or no model; empty: gpt-5-mini'
+    ),
+    (
+        'anthropic_model', null, 'text', null, null, 0,
+        'model of anthropic where a prompt names only anthropic, or no model; empty: claude-sonnet-4-5'
+    ),
+    (
+        'google_model', null, 'text', null, null, 0,
+        'model of google where a prompt names only google, or no model; empty: gemini-2.5-flash'
+    ),
+    (
+        'openrouter_model', null, 'text', null, null, 0,
+        'model of openrouter where a prompt names only openrouter, or no model; empty: openai/gpt-5-mini'
+    ),
+    (
+        'xai_model', null, 'text', null, null, 0,
+        'model of xai where a prompt names only xai, or no model; empty: grok-4'
+    ),
+    (
+        'cerebras_model', null, 'text', null, null, 0,
+        'model of cerebras where a prompt names only cerebras, or no model; empty: gpt-oss-120b'
+    ),
+    (
+        'ollama_model', null, 'text', null, null, 0,
+        'model of ollama where a prompt names only ollama, or no model; empty: none'
+    ),
     (
         'openrouter_referer', null, 'text', null, null, 0,
         'address of your app, which OpenRouter is told as HTTP-Referer; empty: nothing'
@@ -96,7 +125,7 @@ values
     ('cache_similarity', '0.85', 'number', 0.5, 1, 1, 'cosine of two prompts from which on one has the answer of the other'),
     ('cache_seconds', '86400', 'number', 0, null, 1, 'seconds for which an answer is given again'),
     ('cache_answers', '1000', 'whole', 0, 100000, 1, 'answers that are kept to be given again; the oldest goes first'),
-    ('process_timeout', '45', 'number', 0.01, null, 1, 'seconds after which a process is stopped'),
+    ('process_timeout', '45', 'number', 1, 600, 1, 'seconds after which a process is stopped'),
     ('job_timeout', '3600', 'number', 0.01, null, 1, 'seconds after which a background command is stopped'),
     (
         'workflow_folders', '.agents/workflows', 'text', null, null, 0,

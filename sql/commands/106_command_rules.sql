@@ -60,6 +60,62 @@ where state in ('failed', 'cancelled')
         and outcome not in ('rejected', 'cancelled')
     );
 
+-- The attributes of the engine's own tools that are to be numbers and are none. A number beyond its bounds counts as the
+-- nearest within them; the arguments of functions (132) are read against their hints.
+create view _wrong_numbers as
+select
+    c.id as command_id,
+    'Invalid ' || p.key || ': it '
+    || value_error(substr(trim(a.value), 1, 80), n.kind, p.value ->> '$.minimum', p.value ->> '$.maximum')
+    || ' (' || (p.value ->> '$.description') || ').' as fault
+from commands as c
+cross join tools as t on t.name = c.action and t.name not in (select name from _function_tools)
+cross join json_each(c.attributes) as a on a.type not in ('integer', 'real', 'null')
+cross join json_each(t.schema, '$.properties') as p on p.key = a.key and p.value ->> '$.enum' is null
+cross join (select 'integer' as type, 'whole' as kind union all select 'number', 'number') as n
+    on n.type = p.value ->> '$.type'
+where trim(a.value) <> ''
+    and value_error(trim(a.value), n.kind, null, null) is not null;
+
+-- Why the tool of a queued command is not open in its loop.
+create view _closed_tools as
+select
+    c.id as command_id,
+    case
+        when l.config ->> ('$."close:' || c.action || '"') is not null
+            then '<' || c.action || '> is not among the tools of this task'
+        when l.mode not in (select value from json_each(t.modes))
+            then '<' || c.action || '> is closed in ' || l.mode || ' mode'
+        when f.flag is not null then '<' || c.action || '> is closed for this prompt (' || f.flag || ')'
+        when c.action not in ('subtask', 'execute')
+            then '<' || c.action || '> is not there now: what performs it is not connected, or not set up'
+        when r.role not in ('main', 'subtask', 'step')
+            then 'This run does a part of another run''s work (' || r.role || '), so it gives none away'
+        when d.max_depth = 0 then 'This run may not delegate (max_depth is 0)'
+        when r.depth >= d.max_depth
+            then 'This run is already ' || counted(r.depth, 'level') || ' deep, and max_depth is ' || d.max_depth
+                || ', so it cannot delegate further'
+        else 'This run cannot delegate: its driver or its model does not take part in it'
+    end || '. Use what is open: '
+    || coalesce(
+        (select group_concat(name, ', ') from (select name from loop_tools where loop_id = l.id order by ordinal)), 'nothing'
+    ) || '.' as reason
+from commands as c
+join tools as t on t.name = c.action
+join loops as l on l.id = c.loop_id
+join runs as r on r.id = c.run_id
+join (
+    select
+        id as loop_id,
+        cast(coalesce(
+            config ->> '$.max_depth', (select value from settings where name = 'max_depth')
+        ) as integer) as max_depth
+    from loops
+) as d on d.loop_id = l.id
+left join loop_flags as f on f.loop_id = l.id and f.flag in (select value from json_each(t.hidden_by))
+where c.state = 'queued'
+group by c.id;
+
 -- Why a queued command is not performed, whatever entries there are: 'outcome: message', or null.
 create view _refusals as
 select
@@ -89,7 +145,7 @@ select
             when c.writer <> 'model'
                 or exists (select 1 from loop_tools as o where o.loop_id = c.loop_id and o.name = c.action) then null
             when c.action in (select name from tools)
-                then 'permission: The tool <' || c.action || '> is not open in this loop (mode ' || l.mode || ').'
+                then 'permission: ' || (select w.reason from _closed_tools as w where w.command_id = c.id)
             else 'validation: There is no tool <' || c.action || '>. Tools: ' || (
                     select group_concat(name, ', ')
                     from (select name from loop_tools where loop_id = c.loop_id order by ordinal)
@@ -122,6 +178,7 @@ select
             from _forbidden_paths as w
             where w.command_id = c.id and d.command_id is null
         ),
+        (select 'validation: ' || w.fault from _wrong_numbers as w where w.command_id = c.id limit 1),
         (select r.refusal from _repeated_processes as r where r.command_id = c.id),
         case
             when c.writer = 'model'
@@ -154,7 +211,7 @@ cross join entries as e on e.id = t.entry_id
 where not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = c.writer);
 
 -- What a queued command asks for, as _faults reads it. is_manifest: it only lists; is_slice: line or limit is given;
--- wrong_number: what is wrong with them; decides: it decides on a proposal; keeps_bodies: a set that changes visibility or
+-- decides: it decides on a proposal; keeps_bodies: a set that changes visibility or
 -- attributes alone; found: it has an entry.
 create view _requests as
 select
@@ -170,21 +227,6 @@ select
     json_extract(c.attributes, '$.manifest') is not null as is_manifest,
     coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null
     and json_extract(c.attributes, '$.map') is null as is_slice,
-    (
-        select
-            n.key || ' "' || n.value || '": it is '
-            || case n.key
-                when 'line' then 'the number of the first line, negative from the end; limit says how many lines.'
-                else 'a number of lines, with map of tokens.'
-            end
-        from json_each(c.attributes) as n
-        where c.action = 'get'
-            and n.key in ('line', 'limit')
-            and n.type = 'text'
-            and trim(n.value) <> ''
-            and (ltrim(trim(n.value), '+-') = '' or ltrim(trim(n.value), '+-') glob '*[^0-9]*')
-        limit 1
-    ) as wrong_number,
     d.command_id is not null as decides,
     -- a set without a body changes entries that exist
     c.action = 'set' and c.body is null and path_scheme(c.path) is not 'run' and d.command_id is null as keeps_bodies,
@@ -231,8 +273,6 @@ select
             -- without this rule a misspelt visibility would be ignored
             when c.action <> 'rm' and c.visibility not in (select name from visibilities)
                 then 'validation: Invalid visibility "' || c.visibility || '": it is visible, summarized or archived.'
-            -- nor would a line that is no number be told
-            when c.wrong_number is not null then 'validation: Invalid ' || c.wrong_number
             when c.decides and not exists (
                 select 1 from proposals as p where p.run_id = c.run_id and p.path = c.path and p.state = 'proposed'
             )

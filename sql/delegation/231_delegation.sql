@@ -10,12 +10,20 @@ insert into tools (name, ordinal, gathers, advertised, modes, schema, meaning) v
     ('subtask', 90, 1, 0, '["ask","act"]',
         json('{"type": "object", "properties": {
             "body": {"type": "string", "description": "the task, whole: who does it knows nothing else"},
-            "model": {"type": "string", "description": "a model that is not dearer than yours"}
+            "model": {"type": "string", "description": "a model that is not dearer than yours"},
+            "accept": {"type": "string", "description": "what the result has to fulfil; a judge says whether it does"},
+            "accept_command": {"type": "string", "description": "a command line that accepts the result by the exit code 0"},
+            "accept_attempts": {"type": "integer", "minimum": 1, "description": "results that are checked, 2 by default"},
+            "accept_model": {"type": "string", "description": "the model that judges; none: yours"}
         }, "required": ["body"]}'),
         'give a part of the task to a run of its own'),
     ('execute', 91, 1, 0, '["ask","act"]',
         json('{"type": "object", "properties": {
-            "body": {"type": "string", "description": "the steps, exactly: a cheap model carries them out"}
+            "body": {"type": "string", "description": "the steps, exactly: a cheap model carries them out"},
+            "accept": {"type": "string", "description": "what the result has to fulfil; a judge says whether it does"},
+            "accept_command": {"type": "string", "description": "a command line that accepts the result by the exit code 0"},
+            "accept_attempts": {"type": "integer", "minimum": 1, "description": "results that are checked, 2 by default"},
+            "accept_model": {"type": "string", "description": "the model that judges; none: yours"}
         }, "required": ["body"]}'),
         'have steps that are clear carried out by the cheapest model')
 on conflict (name) do update
@@ -41,7 +49,7 @@ where l.status in (100, 102)
 
 -- Children that may begin no turn any more, because their tree has had what it may have.
 create view _spent_children as
-select r.alias as run, c.loop_id, s.reason
+select r.alias as run, c.loop_id, s.reason || goal_told(l.prompt) as reason
 from children as c
 cross join runs as r on r.id = c.run_id
 cross join loops as l on l.id = c.loop_id and l.status in (100, 102)

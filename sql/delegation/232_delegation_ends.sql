@@ -54,16 +54,17 @@ left join (
     join run_views as w on w.run_id = q.run_id and w.entry_id = q.entry_id
 ) as p on p.run_id = c.parent_run_id and p.path = e.path;
 
--- The diffs of the accepted changes of each child and of all runs below it, in their order.
+-- The diffs of the accepted changes of each child and of all runs below it (507), in their order.
 create view _child_patches as
 select c.run_id, group_concat(p.diff, '') as body
 from children as c
 join (
-    select q.run_id, d.lineage, q.detail ->> '$.diff' as diff
-    from proposals as q
-    cross join children as d on d.run_id = q.run_id
-    where q.state = 'resolved' and q.kind in ('file_write', 'file_delete') and q.detail ->> '$.diff' <> ''
-    order by q.id
+    select v.run_id, d.lineage, b.body as diff
+    from children as d
+    cross join run_views as v on v.run_id = d.run_id
+    cross join entries as e on e.id = v.entry_id and e.kind = 'patch' and e.path glob 'patch://turn_*'
+    cross join contents as b on b.id = v.content_id
+    order by v.since
 ) as p on p.run_id = c.run_id or instr(p.lineage, '/' || c.run_id || '/')
 group by c.run_id;
 
@@ -78,6 +79,13 @@ select
     l.status,
     coalesce(l.answer, l.reason, '') as answer,
     l.reason,
+    -- what was checked, and the verdict; null: it had no criteria
+    case (select a.accepted from _loop_acceptances as a where a.loop_id = l.id)
+        when 1 then 'accepted'
+        when 0 then 'not accepted'
+        else case when criteria_told(l.config) <> '' then 'not verified' end
+    end as verdict,
+    m.action,
     r.next_turn - 1 as turns,
     (select k.cost from _tree_costs as k where k.run_id = c.run_id) as cost,
     -- where the parent has more of it: the path of its log entry, as subtask://turn_N/…
@@ -91,11 +99,13 @@ join effects as f on f.id = c.effect_id and f.kind = 'delegate' and f.state = 's
 join commands as m on m.id = f.command_id
 join turns as t on t.id = f.turn_id;
 
--- What the model of the parent is told of that: how it ended, its answer, and where the rest is.
+-- What the model of the parent is told of that: how it ended, its answer, where the rest is, and how to go on where it was
+-- stopped.
 create view _delegation_reports as
 select
     effect_id,
     alias || ' ended at ' || status
+    || case when coalesce(reason, '') glob 'not *' then '' else coalesce(', ' || verdict, '') end
     || case when reason is not null and reason <> answer then ' (' || reason || ')' else '' end
     || ' after ' || turns || case turns when 1 then ' turn' else ' turns' end
     || case when cost > 0 then printf(', $%.4f', cost) else '' end
@@ -115,6 +125,13 @@ select
             where k.run_id = d.run_id
         ), ''
     )
+    || case status
+        when 499
+            then '. It was stopped before its end: look at what is there, then do the rest yourself, or give it to another <'
+                || action || '>.'
+        when 403 then '. A person rejected what it wanted to do; do not try it again.'
+        else ''
+    end
     || char(10)
     || case
         when length(answer) <= 6000 then answer
@@ -172,7 +189,10 @@ begin
     insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn, loop_id)
     select
         d.parent_run_id, d.path, d.answer,
-        json_object('run', d.alias, 'ended', d.status, 'turns', d.turns, 'cost', d.cost),
+        json_patch(
+            json_object('run', d.alias, 'ended', d.status, 'turns', d.turns, 'cost', d.cost),
+            json_object('verdict', d.verdict)
+        ),
         'archived', 'resolved', 'system', d.turn, d.loop_id
     from _delegation_ends as d
     where d.effect_id = new.effect_id;

@@ -148,9 +148,14 @@ select
             then 'permission: A run that does the work of an ' || d.role || ' gives none away. Do it yourself.'
         when d.depth >= d.max_depth
             then 'permission: ' || case d.max_depth
-                when 0 then 'This prompt may not delegate (max_depth is 0).'
-                else d.run || ' is ' || counted(d.depth, 'level') || ' deep, and max_depth is ' || d.max_depth || '.'
+                when 0 then 'This run may not delegate (max_depth is 0).'
+                else 'This run is already ' || counted(d.depth, 'level') || ' deep, and max_depth is ' || d.max_depth
+                    || ', so it cannot delegate further.'
             end || ' Do it yourself.'
+        when criteria_told(d.attributes) = '' and (select value from settings where name = 'require_acceptance') = '1'
+            then 'validation: Here work is given away only with criteria for its result (setting require_acceptance): <'
+                || d.action || ' accept="what the result has to fulfil">, or accept_command="a command that has to exit '
+                || 'with 0".'
         when (
             select count(*) from children as c where c.parent_loop_id = d.loop_id and c.parent_run_id = d.run_id
         ) >= cast(s.value as integer)

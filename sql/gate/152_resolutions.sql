@@ -221,4 +221,10 @@ begin
     from proposals as p
     join _proposal_ends as e on e.command_id = p.command_id
     where p.id = new.proposal_id;
+    -- a file was written or removed
+    insert into _late_call (door, a)
+    select '_keep_patch', f.id
+    from effects as f
+    join proposals as p on p.id = f.proposal_id and p.state = 'resolved' and p.kind in ('file_write', 'file_delete')
+    where f.proposal_id = new.proposal_id and f.turn_id is not null;
 end;

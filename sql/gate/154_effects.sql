@@ -77,20 +77,20 @@ select *
 from pending_effects
 where turn_id is null and kind <> 'process';
 
--- The seconds after which a process is stopped: its own limit or the setting, and no longer than its loop may go on. A
--- job has a setting of its own.
+-- The seconds after which a process is stopped: its own limit, from 1 to 600, or the setting, and no longer than its loop
+-- may go on. A job has a setting of its own.
 create view _effect_timeouts as
 select
     f.id as effect_id,
     min(
-        cast(coalesce(
-            json_extract(m.attributes, '$.timeout'),
+        coalesce(
+            max(min(cast(nullif(trim(json_extract(m.attributes, '$.timeout')), '') as real), 600), 1),
             (
-                select value
+                select cast(value as real)
                 from settings
                 where name = iif(f.detail ->> '$.background' is null, 'process_timeout', 'job_timeout')
             )
-        ) as real),
+        ),
         coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = m.loop_id), 9e9)
     ) as timeout_s
 from effects as f

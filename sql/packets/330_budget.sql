@@ -137,10 +137,12 @@ create view _loop_seconds as
 select
     loop_id,
     max_seconds,
-    max_seconds - (now() - started_at) / 1000.0 as seconds_left
+    max_seconds - (now() - started_at) / 1000.0 as seconds_left,
+    prompt
 from (
     select
         l.id as loop_id,
+        l.prompt,
         l.started_at,
         cast(
             coalesce(
@@ -152,17 +154,21 @@ from (
 )
 where max_seconds > 0 and started_at is not null;
 
--- The turns that a loop may have, and which one an open turn is, counted from 1.
+-- The turns that a loop may have, and which one an open turn is, counted from 1. is_given: its prompt named the limit.
 create view _turn_steps as
 select
     turn_id,
     step,
     steps,
     -- itself included
-    steps - step + 1 as steps_left
+    steps - step + 1 as steps_left,
+    is_given,
+    prompt
 from (
     select
         t.id as turn_id,
+        l.prompt,
+        json_extract(l.config, '$.max_turns') is not null as is_given,
         t.sequence - (select min(o.sequence) from turns as o where o.loop_id = t.loop_id) + 1 as step,
         coalesce(
             cast(json_extract(l.config, '$.max_turns') as integer),
@@ -198,6 +204,7 @@ sums as materialized (
         case
             when steps_left <= max(steps / 4, 1) then 'last quarter'
             when steps_left <= steps / 2 then 'second half'
+            when is_given then 'none'
         end as urgency
     from (
         select
@@ -206,6 +213,7 @@ sums as materialized (
             b.ceiling,
             w.steps,
             w.steps_left,
+            w.is_given,
             case
                 when (select value from settings where name = 'time_stamps') = '1'
                     then strftime('%Y-%m-%d %H:%M', t.created_at / 1000.0, 'unixepoch')

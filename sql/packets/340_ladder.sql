@@ -145,7 +145,8 @@ select
                     || (select c.message from model_calls as c where c.turn_id = t.id and c.status = 413 order by c.id desc),
                     ''
                 )
-        else ' Raise the context limit, archive entries, or shorten the prompt.'
+        else ' What is left are instructions, tools, open questions and the beginning of the prompt: raise the context '
+            || 'limit, choose a model with a larger window, archive entries, or narrow the tools (narrow_tools).'
     end as message
 from turns as t
 join _loop_ceilings as b on b.loop_id = t.loop_id

@@ -55,6 +55,26 @@ where l.status = 200
     and t.finish_reason = 'incomplete'
     and not exists (select 1 from commands as c where c.turn_id = t.id);
 
+create view prompt_summaries as
+-- The latest 50 prompts of each run, in short: number, prompt and answer, 200 characters of each: select * from
+-- prompt_summaries where run = 'demo'.
+select run, loop, status, prompt, answer, turns, ended_at
+from (
+    select
+        r.alias as run,
+        l.sequence as loop,
+        (select s.status from _prompt_statuses as s where s.loop_id = l.id) as status,
+        case when length(l.prompt) > 200 then substr(l.prompt, 1, 199) || '…' else l.prompt end as prompt,
+        case when length(l.answer) > 200 then substr(l.answer, 1, 199) || '…' else l.answer end as answer,
+        (select count(*) from turns as t where t.loop_id = l.id) as turns,
+        strftime('%Y-%m-%d %H:%M:%S', l.ended_at / 1000.0, 'unixepoch') as ended_at,
+        row_number() over (partition by r.id order by l.sequence desc) as place
+    from loops as l
+    join runs as r on r.id = l.run_id
+)
+where place <= 50
+order by run, loop;
+
 -- What each process printed: the path, the lines and the last 4,000 characters of each channel that is not empty.
 create view _command_outputs as
 select

@@ -121,13 +121,22 @@ select
             )
     ) as rejected,
     (select count(*) from commands as c where c.turn_id = t.id) as commands,
-    -- a model that calls tools natively answers only after it has seen their results; with manifest any command only lists
+    -- a model that acts has not seen what came of it. With end_without_update only what gathers counts; a command with
+    -- manifest only lists.
     t.native or exists (
         select 1
         from commands as c
-        join tools as o on o.name = c.action and (o.gathers or c.attributes ->> '$.manifest' is not null)
+        join tools as o on o.name = c.action
         where c.turn_id = t.id
-    ) as gathers,
+            and (
+                o.gathers
+                or c.attributes ->> '$.manifest' is not null
+                or (
+                    c.action <> 'think'
+                    and (select value from settings where name = 'end_without_update') = '0'
+                )
+            )
+    ) as acts,
     (
         select c.id
         from commands as c

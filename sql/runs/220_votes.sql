@@ -32,19 +32,19 @@ where not exists (
         where o.turn_id = v.turn_id and (o.rank > v.rank or (o.rank = v.rank and o.voter < v.voter))
     );
 
--- The votes for the limits of the loop (turns, seconds, strikes) and for errors that end it (model, budget).
--- _decide_turn casts those on the commands of the turn.
+-- The votes for the limits of the loop (turns, seconds, strikes) and for errors that end it (model, budget). What stops a
+-- loop names its goal. _decide_turn casts the votes on the commands of the turn.
 create view _loop_votes as
 select
     s.turn_id, 'turns' as voter, 20 as rank, 499 as status,
-    'stopped after ' || s.step || case s.step when 1 then ' turn' else ' turns' end as reason,
+    'stopped at the limit of ' || counted(s.step, 'turn') || goal_told(s.prompt) as reason,
     null as answer
 from _turn_steps as s
 where s.step >= s.steps and not exists (select 1 from votes as v where v.turn_id = s.turn_id and v.rank = 10)
 union all
 select
     t.id, 'clock', 25, 499,
-    'stopped after ' || printf('%.10g', s.max_seconds) || case s.max_seconds when 1 then ' second' else ' seconds' end,
+    'stopped at the limit of ' || counted(s.max_seconds, 'second') || goal_told(s.prompt),
     null
 from turns as t
 join _loop_seconds as s on s.loop_id = t.loop_id and s.seconds_left <= 0
@@ -55,7 +55,7 @@ select
     coalesce(
         -- a cycle is the reason where some turn of the streak had no other error
         (
-            select 'loop detected: the same '
+            select 'stopped: the same '
                 || case min(y.period) when 1 then 'turn' else min(y.period) || ' turns' end || ' over and over'
             from _turn_cycles as y
             where y.turn_id = t.id
@@ -68,8 +68,8 @@ select
                 )
             having count(*) > 0
         ),
-        'abandoned after ' || l.streak || case l.streak when 1 then ' turn' else ' turns' end || ' with errors in a row'
-    ),
+        'stopped after ' || counted(l.streak, 'turn') || ' with errors in a row'
+    ) || goal_told(l.prompt),
     null
 from turns as t
 join loops as l on l.id = t.loop_id
@@ -148,8 +148,8 @@ begin
     update loops
     set streak = case when new.faulty or new.cycles then streak + 1 else 0 end
     where id = new.loop_id;
-    -- an update votes with its status; without one, prose or commands end the loop at 200, unless a tool gathered
-    -- something to look at
+    -- an update votes with its status; without one, prose ends the loop at 200, unless the model acts and has yet to see
+    -- what comes of it
     insert into votes (turn_id, voter, vote, rank, status, reason, answer)
     select
         new.turn_id, 'update', 'stop', 10, json_extract(c.attributes, '$.status'), null,
@@ -165,7 +165,7 @@ begin
     where new.update_id is null
         and not (new.faulty or new.cycles)
         and not new.failed
-        and not new.gathers
+        and not new.acts
         and (new.commands > 0 or new.prose <> '')
     union all
     select new.turn_id, 'rejection', 'stop', 40, 403, 'rejected', nullif(new.prose, '')

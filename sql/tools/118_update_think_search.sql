@@ -22,7 +22,7 @@ insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, 
     ('search', 90, 1, 0, 1, '["ask","act"]', '["no_web"]',
         json('{"type": "object", "properties": {
             "body": {"type": "string", "description": "the words to look for"},
-            "results": {"type": "integer", "description": "how many pages to list"}
+            "results": {"type": "integer", "minimum": 1, "maximum": 20, "description": "how many pages to list"}
         }, "required": ["body"]}'),
         'search the web for pages')
 on conflict (name) do update

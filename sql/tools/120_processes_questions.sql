@@ -9,12 +9,16 @@
 insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, schema, meaning) values
     ('env', 40, 1, 1, 1, '["ask","act"]', '["no_proposals","no_processes"]',
         json('{"type": "object", "properties": {
-            "body": {"type": "string", "description": "the shell command; it may only read"}
+            "body": {"type": "string", "description": "the shell command; it may only read"},
+            "timeout": {
+                "type": "number", "minimum": 1, "maximum": 600, "description": "seconds after which it is stopped"}
         }, "required": ["body"]}'),
         'run a command that only reads'),
     ('sh', 50, 1, 1, 0, '["act"]', '["no_proposals","no_processes"]',
         json('{"type": "object", "properties": {
             "body": {"type": "string", "description": "the shell command"},
+            "timeout": {
+                "type": "number", "minimum": 1, "maximum": 600, "description": "seconds after which it is stopped"},
             "background": {"type": "boolean", "description": "go on while it runs; it ends with the task"},
             "keep": {"type": "boolean", "description": "with background: it runs on after the task, for the person"}
         }, "required": ["body"]}'),

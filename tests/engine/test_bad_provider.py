@@ -104,7 +104,7 @@ def test_a_provider_that_is_slow_costs_strikes_until_the_prompt_is_given_up(fold
         done = ask(folder, server.url)
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr.count("504") == 2
-    assert "abandoned after 2 turns" in done.stderr.splitlines()[-1]
+    assert "stopped after 2 turns with errors" in done.stderr.splitlines()[-2]
 
 
 def test_a_provider_that_recovers_is_asked_again_and_answers(folder: Path) -> None:

@@ -319,7 +319,7 @@ def test_all_of_a_kind_and_always_are_grants_that_can_be_revoked(
 
 def test_the_whole_proposal_is_shown_in_a_pager(open_terminal: OpenTerminal, folder: Path, tmp_path: Path) -> None:
     long = "".join(f"line {number}\n" for number in range(200))
-    model = script(tmp_path / "long.jsonl", [f'<set path="new.txt">{long}</set>'])
+    model = script(tmp_path / "long.jsonl", [f'<set path="new.txt">{long}</set><update status="200">Done.</update>'])
     terminal = open_terminal("run", "--model", model, "Write it", PAGER="sed s/^/paged:/")
     terminal.expect("accept?")
     assert "line 199" not in terminal.said
@@ -335,7 +335,8 @@ def test_the_files_of_a_patch_are_one_decision_or_several(
     open_terminal: OpenTerminal, folder: Path, tmp_path: Path
 ) -> None:
     patch = "<set>*** Begin Patch\n*** Add File: x.txt\n+x\n*** Add File: y.txt\n+y\n*** End Patch</set>"
-    model = script(tmp_path / "patch.jsonl", [patch, patch.replace(".txt", ".md")])
+    done = '<update status="200">Done.</update>'
+    model = script(tmp_path / "patch.jsonl", [patch + done, patch.replace(".txt", ".md") + done, done])
     terminal = open_terminal("run", "--model", model, "--run", "one", "Write it")
     terminal.expect("accept all?")
     assert "changes 2 files" in terminal.said
@@ -359,7 +360,9 @@ def test_all_of_a_kind_at_one_file_of_a_patch_is_a_yes_to_the_others(
     open_terminal: OpenTerminal, folder: Path, tmp_path: Path
 ) -> None:
     patch = "<set>*** Begin Patch\n*** Add File: x.txt\n+x\n*** Add File: y.txt\n+y\n*** End Patch</set>"
-    terminal = open_terminal("run", "--model", script(tmp_path / "p.jsonl", [patch]), "--run", "one", "Write it")
+    terminal = open_terminal(
+        "run", "--model", script(tmp_path / "p.jsonl", [patch, "Done."]), "--run", "one", "Write it"
+    )
     terminal.expect("accept all?")
     terminal.type("o\n")
     terminal.expect("accept?")
@@ -374,7 +377,7 @@ def test_all_of_a_kind_at_one_file_of_a_patch_is_a_yes_to_the_others(
 def test_a_patch_is_accepted_with_all_of_its_kinds(open_terminal: OpenTerminal, folder: Path, tmp_path: Path) -> None:
     patch = "*** Begin Patch\n*** Add File: x.txt\n+++i\n+x\n*** Update File: notes.md\n@@\n-{}\n+A\n*** End Patch"
     old = (folder / "notes.md").read_text().splitlines()[0]
-    model = script(tmp_path / "p.jsonl", [f"<set>{patch.format(old)}</set>"])
+    model = script(tmp_path / "p.jsonl", [f"<set>{patch.format(old)}</set>", "Done."])
     terminal = open_terminal("run", "--model", model, "--run", "one", "Write it", NO_COLOR="1")
     terminal.expect("+2 -0  x.txt")  # a line that begins with ++ is one
     terminal.expect("+1 -1  notes.md")

@@ -73,4 +73,4 @@ def test_a_limit_in_seconds_holds_when_the_clock_runs_ahead(tmp_path: Path) -> N
     with fresh(clock=clock) as db:
         model = script(tmp_path, *[GO_ON] * 3, DONE)
         result = db.run("Go", model=model, run="demo", max_seconds=60, on_event=jump)
-        assert (result.status, result.reason) == (499, "stopped after 60 seconds")
+        assert (result.status, result.reason) == (499, 'stopped at the limit of 60 seconds; "Go" is not done')

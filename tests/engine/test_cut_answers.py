@@ -67,7 +67,9 @@ def test_native_arguments_that_were_cut_off_are_not_used(db: engine.Database, ro
 
 
 def test_an_answer_that_ended_by_itself_is_healed(db: engine.Database, root: Path, tmp_path: Path) -> None:
-    result = db.run("Set B to 20", run="demo", model=script(tmp_path, CUT), root=root, yolo=True, overwrite_unseen=True)
+    result = db.run(
+        "Set B to 20", run="demo", model=script(tmp_path, CUT, "Done."), root=root, yolo=True, overwrite_unseen=True
+    )
     assert result.status == 200
     assert (root / "config.py").read_text() == "A = 1\nB = 20\nC = \n"
 

@@ -4,11 +4,12 @@
 and child know of each other. 5. Files: claims, modes. 6. People: proposals of the tree, from here and from another handle.
 7. Abort, stop and resume.
 
-spec: @delegation @model_tiers @delegation_limits @delegation_ends @write_claims @trees
+spec: @verification @delegation @model_tiers @delegation_limits @delegation_ends @write_claims @trees
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -561,3 +562,80 @@ def test_a_child_that_another_process_drives_is_waited_for(db: engine.Database) 
     assert db.resume("demo").status == 200
     thread.join()
     assert len(cast.asked) == len(set(cast.asked))
+
+
+# criteria
+
+
+def checked(verdict: str) -> Cast:
+    """A run that has a part done with criteria, and a judge that says `verdict`."""
+    judge = [f"{verdict} of course{ended(f'{verdict} of course')}"] * 3
+    given = {"demo": [gives("Write it", accept="it is short", accept_attempts="1"), DONE], "demo-1": [DONE]}
+    return Cast({**given, "demo-1-1": judge, "demo-1-2": judge})
+
+
+@pytest.mark.parametrize(
+    ("verdict", "told", "kept"),
+    [
+        ("PASS", "demo-1 ended at 200, accepted after 1 turn", "accepted"),
+        ("FAIL", "demo-1 ended at 200 (not accepted after 1 attempt: of course", "not accepted"),
+    ],
+)
+def test_the_verdict_stands_in_the_record_of_the_parent(
+    db: engine.Database, verdict: str, told: str, kept: str
+) -> None:
+    drive(db, checked(verdict), max_depth=2)
+    assert said(db)[0][2].startswith(told)
+    attributes = db.value(
+        "select attributes from known_entries where run = 'demo' and path = 'subtask://turn_1/Write_it'"
+    )
+    assert json.loads(attributes)["verdict"] == kept
+
+
+def test_a_setting_demands_criteria_of_every_delegation(db: engine.Database, tmp_path: Path) -> None:
+    db.execute("update settings set value = '1' where name = 'require_acceptance'")
+    cast = Cast(
+        {
+            "demo": [
+                gives("Write it"),
+                gives("Write it", tool="execute", accept="  "),
+                gives("Write it", accept_command="true"),
+                DONE,
+            ]
+        }
+    )
+    drive(db, cast, tmp_path, yolo=True)
+    refused, blank, done = said(db)
+    assert (refused[:2], blank[:2], done[1]) == (("subtask", 400), ("execute", 400), 200)
+    assert refused[2].startswith(
+        "Here work is given away only with criteria for its result (setting require_acceptance)"
+    )
+    assert '<subtask accept="what the result has to fulfil">' in refused[2]
+    assert [run for run, _ in cast.asked if run != "demo"] == ["demo-1"], "no model is asked for what is refused"
+
+
+@pytest.mark.parametrize(
+    ("options", "is_asked"),
+    [({"max_depth": 1}, True), ({"max_depth": 0, "accept": "short"}, True), ({"max_depth": 0}, False)],
+)
+def test_who_delegates_or_is_checked_is_asked_to_verify(
+    db: engine.Database, options: dict[str, Any], is_asked: bool
+) -> None:
+    cast = Cast({"demo": [DONE], "demo-1": [f"PASS{ended('PASS')}"]})
+    drive(db, cast, **options)
+    text = cast.seen("demo")
+    assert ("# Implement, then verify" in text) is is_asked
+    assert ("give the check to a <subtask> of its own" in text) is (options["max_depth"] == 1)
+    assert ("are checked after your 200" in text) is ("accept" in options)
+
+
+def test_who_is_too_deep_is_told_the_depth(db: engine.Database) -> None:
+    cast = Cast({"demo": [gives("a part"), DONE], "demo-1": [gives("a part of it"), DONE]})
+    drive(db, cast, max_depth=1)
+    ((_, status, told),) = said(db, "demo-1")
+    assert status == 403
+    assert told.startswith(
+        "This run is already 1 level deep, and max_depth is 1, so it cannot delegate further. Use what is "
+    )
+    drive(db, Cast({"flat": [gives("a part"), DONE]}), run="flat", max_depth=0)
+    assert said(db, "flat")[0][2].startswith("This run may not delegate (max_depth is 0).")

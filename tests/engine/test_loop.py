@@ -155,10 +155,10 @@ def test_a_cycle_ends_the_loop_and_the_model_is_not_told(db: engine.Database, tm
     answers = [f"<think>step {number % period}</think>{GO_ON}" for number in range(40)]
     result = db.run("Go", model=script(tmp_path, *answers), run="demo")
     what = "turn" if period == 1 else f"{period} turns"
-    assert (result.status, result.reason) == (499, f"loop detected: the same {what} over and over")
+    assert (result.status, result.reason) == (499, f'stopped: the same {what} over and over; "Go" is not done')
     assert result.turns == 3 * period + 2, "the third repeat is the first strike"
     assert db.value("select count(*) from turn_errors") == 0
-    assert "loop detected" not in "".join(row["text"] for row in db.rows("select text from packet_texts"))
+    assert "over and over" not in "".join(row["text"] for row in db.rows("select text from packet_texts"))
 
 
 def test_a_cycle_longer_than_the_limit_is_none(db: engine.Database, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_the_order_of_commands_does_not_hide_a_cycle(db: engine.Database, tmp_pa
     one, two = '<set path="known://a">x</set>', '<set path="known://b">y</set>'
     answers = [(one + two if number % 2 else two + one) + GO_ON for number in range(9)]
     reason = db.run("Go", model=script(tmp_path, *answers)).reason
-    assert reason == "loop detected: the same turn over and over"
+    assert reason == 'stopped: the same turn over and over; "Go" is not done'
 
 
 def test_other_bodies_are_other_turns(db: engine.Database, tmp_path: Path) -> None:
@@ -201,7 +201,11 @@ def test_a_model_that_is_too_slow_costs_a_strike(db: engine.Database, tmp_path: 
     result = db.run("Go", model=script(tmp_path, slow, slow, DONE))
     assert (result.status, result.turns) == (200, 3)
     again = db.run("Go", model=script(tmp_path, slow, slow, slow))
-    assert (again.status, again.turns, again.reason) == (499, 3, "abandoned after 3 turns with errors in a row")
+    assert (again.status, again.turns, again.reason) == (
+        499,
+        3,
+        'stopped after 3 turns with errors in a row; "Go" is not done',
+    )
 
 
 def test_a_packet_that_the_model_refuses_is_demoted_once(db: engine.Database, tmp_path: Path) -> None:

@@ -182,12 +182,17 @@ def test_a_body_of_any_text_arrives_as_it_was_sent(db: engine.Database, server: 
 # -- 2. without an update
 
 
-def test_calls_without_an_update_go_on_and_markup_without_one_ends(db: engine.Database, tmp_path: Path) -> None:
+def test_calls_and_markup_without_an_update_go_on(db: engine.Database, tmp_path: Path) -> None:
     note = {"path": "known://a", "body": "x"}
     native = script(tmp_path, {"text": "noted", "calls": [{"name": "set", "arguments": note}]}, "That was all.")
     done = db.run("Note it", model=native)
     assert (done.status, done.answer, done.turns) == (200, "That was all.", 2)
-    assert db.run("Note it", model=script(tmp_path, 'noted<set path="known://a">x</set>')).turns == 1
+    said = ('noted<set path="known://b">x</set>', "That was all.")
+    done = db.run("Note it", model=script(tmp_path, *said))
+    assert (done.status, done.answer, done.turns) == (200, "That was all.", 2)
+    db.execute("update settings set value = '1' where name = 'end_without_update'")
+    assert db.run("Note it", model=script(tmp_path, *said)).answer == "noted"
+    assert db.run("Note it", model=native).turns == 2, "a native call goes on all the same"
 
 
 def test_a_replay_goes_the_way_of_the_run(db: engine.Database, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_function_that_asks_waits_for_a_decision(tmp_path: Path) -> None:
             ("function", "pay", "pay(amount=4.0)"),
         ]
         assert paid == [3.0]
-        assert result.status == 200
+        assert result.status == 403
         result = db.run("Go", run="closed", model=script(tmp_path, '<pay amount="1"/>', DONE), no_proposals=True)
         assert db.value("select status from run_log where run = 'closed' and action = 'pay'") == 403
     assert paid == [3.0]
@@ -84,7 +84,12 @@ def test_a_driver_without_the_function_does_not_offer_it(tmp_path: Path) -> None
         rows = own.rows("select run, status, body from run_log where action = 'find' order by run desc")
         assert [tuple(row.values()) for row in rows] == [
             ("own", 200, 'find(what="a")\nfound a'),
-            ("other", 403, "The tool <find> is not open in this loop (mode act)."),
+            (
+                "other",
+                403,
+                "<find> is not there now: what performs it is not connected, or not set up. "
+                "Use what is open: get, set, think, env, sh, rm, cp, mv, update, ask_user.",
+            ),
         ]
         child = own.fork("other", "child")
         own.run("Again", run=child, model=script(tmp_path, *answers))

@@ -211,4 +211,4 @@ def test_a_model_that_is_always_stuck_is_given_up(folder: Path) -> None:
     with serving(repeating("Once more. ")) as server:
         done = ask(folder, server, "openai")
     assert (done.returncode, len(server.asked)) == (4, 3)
-    assert "abandoned after 3 turns with errors in a row" in done.stderr.splitlines()[-1]
+    assert "stopped after 3 turns with errors in a row" in done.stderr.splitlines()[-2]

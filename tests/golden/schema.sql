@@ -1424,6 +1424,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _chunk_texts (id, text)
 -- view _claim_refusals (effect_id, refusal)
 -- view _claims_ahead (effect_id, turn_id, owner_id, path)
+-- view _closed_tools (command_id, reason)
 -- view _command_changes (command_id, changes)
 -- view _command_entries (command_id, entry_id, path)
 -- view _command_filters (command_id, filter)
@@ -1457,10 +1458,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _decide_line (proposal_id)
 -- view _decide_mode (command_id, path, is_executable)
 -- view _decide_packet (turn_id, chars, lease, tokens, decision)
--- view _decide_turn (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
+-- view _decide_turn (turn_id, loop_id, faulty, cycles, failed, rejected, commands, acts, update_id, prose)
 -- view _deciding_commands (command_id, decision)
 -- view _delegating_runs (run)
--- view _delegation_ends (effect_id, run_id, parent_run_id, alias, status, answer, reason, turns, cost, path, turn, loop_id)
+-- view _delegation_ends (effect_id, run_id, parent_run_id, alias, status, answer, reason, verdict, action, turns, cost, path, turn, loop_id)
 -- view _delegation_refusals (effect_id, refusal)
 -- view _delegation_reports (effect_id, report)
 -- view _delegations_ahead (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, effort, own_effort, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name, efforts, tiers, own_tier, tier, judge_tier)
@@ -1547,6 +1548,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _judges (command_id, run_id, loop_id)
 -- view _keep_mcp_items (server, items)
 -- view _keep_pages (effect_id, pages)
+-- view _keep_patch (effect_id)
 -- view _keep_summary (content_id, summary)
 -- view _keep_texts (kind)
 -- view _kept_attributes (command_id, attributes)
@@ -1585,7 +1587,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _loop_folders (turn_id, loop_id, project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
 -- view _loop_grammars (loop_id, gbnf, json_schema)
 -- view _loop_rates (loop_id, chars_per_token)
--- view _loop_seconds (loop_id, max_seconds, seconds_left)
+-- view _loop_seconds (loop_id, max_seconds, seconds_left, prompt)
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
 -- view _loops_below (loop_id, below_id)
 -- view _loops_without_rules (turn_id)
@@ -1641,6 +1643,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _packet_summary (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _packet_tools (turn_id, name, doc, persona_name, persona, native, anchors, untold)
 -- view _packet_unknowns (turn_id, entry_id, version, text)
+-- view _packet_verification (turn_id, layer, source, text)
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _page_reports (command_id, message)
 -- view _parent_options (name)
@@ -1695,7 +1698,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _repeated_processes (command_id, refusal)
 -- view _requested_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, text, root, action, max_output)
 -- view _requested_files (request_id, path, change, diff)
--- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, is_manifest, is_slice, wrong_number, decides, keeps_bodies, is_pattern, filter, found, needs, example, forbidden)
+-- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, is_manifest, is_slice, decides, keeps_bodies, is_pattern, filter, found, needs, example, forbidden)
 -- view _resolve_command (command_id, message)
 -- view _response_prose (turn_id, prose)
 -- view _resting_trees (run_id, alias, archived_at, rests_since)
@@ -1806,11 +1809,11 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _tree_limits (root_loop_id, run, turns, max_turns, seconds, max_seconds)
 -- view _turn_cycles (turn_id, period)
 -- view _turn_faults (turn_id)
--- view _turn_findings (turn_id, loop_id, faulty, cycles, failed, rejected, commands, gathers, update_id, prose)
+-- view _turn_findings (turn_id, loop_id, faulty, cycles, failed, rejected, commands, acts, update_id, prose)
 -- view _turn_fingerprints (turn_id, fingerprint)
 -- view _turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view _turn_sections (turn_id, name, role, source, template, live, cached, stamps)
--- view _turn_steps (turn_id, step, steps, steps_left)
+-- view _turn_steps (turn_id, step, steps, steps_left, is_given, prompt)
 -- view _turns_below (turn_id, below_id)
 -- view _undo (run_id, way, turn, plan, request_id, decided_by, lease)
 -- view _undo_children (run_id, way, turn, path, child)
@@ -1840,6 +1843,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _unused_chunks (id)
 -- view _unused_contents (id, body)
 -- view _unused_metadata (id)
+-- view _verification_stamps (turn_id, stamp)
+-- view _verified_turns (turn_id, delegates, is_checked)
 -- view _view_statuses (run_id, entry_id, status)
 -- view _visible_pictures (turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, fault)
 -- view _waiting_effects (effect_id, run_id)
@@ -1859,6 +1864,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _write_skill_file (scope, path, body, content_id)
 -- view _write_view (is_new, run_id, entry_id, content_id, metadata_id, visibility, state, outcome, writer, loop_id, turn, since)
 -- view _written_contents (run_id, path, turn, content_id, began)
+-- view _written_patches (effect_id, run_id, path, diff, turn, loop_id)
+-- view _wrong_numbers (command_id, fault)
 -- view _yolo_proposals (proposal_id)
 -- view acceptances (run, loop, turn, attempt, check, criteria, verdict, counts, reasons, judge, path, seconds, started, ended, command_id, check_id)
 -- view answer_hits (run, turn, from_run, from_turn, similarity)
@@ -1894,6 +1901,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view end_step (run, step, lease)
 -- view end_workflow (run, lease)
 -- view event_list (id, day, at, run, turn, type, path, detail)
+-- view extend_prompt (run, max_turns, max_seconds)
 -- view fail_call (turn_id, status, message)
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, at, command_id)
 -- view finish_delegation (effect_id, lease)
@@ -1959,6 +1967,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view processes (run, turn, path, command, sandbox, project, network, exit_code, seconds, state, outcome, started, effect_id, background)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
 -- view prompt_layers (run, turn, ordinal, layer, source, chars, text)
+-- view prompt_summaries (run, loop, status, prompt, answer, turns, ended_at)
 -- view provider_defaults (provider, model, is_set)
 -- view provider_models (pattern, provider, prefix, is_maker)
 -- view purge_idle (days)
@@ -2006,6 +2015,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view start_step (run, step, prompt, lease)
 -- view start_workflow (run, workflow_id, variables, attributes, models)
 -- view step_list (run, step, title, layer, state, reason, child, status, answer, cost, turns, seconds, needs, started_at, ended_at)
+-- view stopped_prompts (run, loop, stopped_by, used, more, reason, prompt)
 -- view store_content (path, body)
 -- view submit_packet (turn_id, chars, lease)
 -- view sweep (due)
@@ -2091,6 +2101,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _judge_turn__judge on _judge_turn
 -- trigger _keep_mcp_items__keep on _keep_mcp_items
 -- trigger _keep_pages__keep on _keep_pages
+-- trigger _keep_patch__keep on _keep_patch
 -- trigger _keep_summary__keep on _keep_summary
 -- trigger _keep_texts__entries on _keep_texts
 -- trigger _keep_texts__known on _keep_texts
@@ -2254,6 +2265,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger events__keep_fixed on events
 -- trigger events__keep_keys on events
 -- trigger events__keep_rows on events
+-- trigger extend_prompt__extend on extend_prompt
 -- trigger fail_call__fail on fail_call
 -- trigger file_constraints__normalize_changed_pattern on file_constraints
 -- trigger file_constraints__normalize_pattern on file_constraints
