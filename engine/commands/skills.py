@@ -121,8 +121,9 @@ def add(
             store.find(database, _root(root))
         added = store.add(database, [*own, *read], scope=scope, by=user_name())
         rows = [row for row in _of_project(database, root) if found or row["name"] in {each.name for each in added}]
+    others = {each.name: list(each.others) for each in added}
     if as_json:
-        print_json(rows)
+        print_json([{**row, "not_taken": others.get(row["name"], [])} for row in rows])
         return
     for row in rows:
         left = f", {row['left_out']} left out" if row["left_out"] else ""
@@ -131,6 +132,18 @@ def add(
         say(f"skill {visible(row['name'])}: {size}: {one_line(what, 80)}")
     if not rows:
         say("no skills found")
+    for name, skills in _by_name(others).items():
+        which = skills[0] if len(skills) == 1 else counted(len(skills), "skill")
+        say(f"not taken: {one_line(name, 60)} of {visible(which)}", "yellow")
+
+
+def _by_name(others: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The skills that say each of these things which bind nothing here."""
+    found: dict[str, list[str]] = {}
+    for skill, names in others.items():
+        for name in names:
+            found.setdefault(name, []).append(skill)
+    return found
 
 
 @app.command()

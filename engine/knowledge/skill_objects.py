@@ -13,15 +13,28 @@ from engine.functions.knowledge.skill_texts import LONGEST_DESCRIPTION, NAME_PRO
 from engine.functions.located import Located, Unreadable, read_located
 from engine.functions.workflows.reading import read_workflow
 
+_TOLD = ("model", "tools", "triggers")
 SYNTAXES = {".jsonc": "jsonc", ".json": "jsonc", ".yaml": "yaml", ".yml": "yaml"}
 """What the text of a file with this ending is written in."""
 
 
-def object_head(text: str, syntax: str, name: str) -> dict[str, str | None]:
-    """What an object says of itself, as `skill_head` has it: name, description, body, and problem (None: none).
+def object_head(text: str, syntax: str, name: str) -> dict[str, Any]:
+    """What an object says of itself, as `skill_head` has it: name, description, body, problem (None: none), and others.
 
-    `name` is used where the object has none.
+    `name` is used where the object has none. `others` are its names that bind nothing here: a model, tools and triggers are
+    told to the model in words, and what nobody knows is left out.
     """
+    head = _head_of(text, syntax, name)
+    return {**head, "others": [] if head["problem"] else _others(text, syntax)}
+
+
+def _others(text: str, syntax: str) -> list[str]:
+    top = read_located(text, syntax)
+    taken = ("name", "description", "type", "instruction", "system_prompt", "steps", "vars", "variables", "inputs")
+    return [f"{each} (told in words)" if each in _TOLD else each for each in top.pairs if each not in taken]
+
+
+def _head_of(text: str, syntax: str, name: str) -> dict[str, str | None]:
     try:
         top = read_located(text, syntax)
     except Unreadable as fault:

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
 from engine.errors import NotFound, Overflow, PermissionDenied, ValidationError
 from engine.functions.knowledge.skill_texts import skill_head
@@ -53,6 +53,8 @@ class SkillText:
     problem: str | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     left_out: int = 0
+    others: tuple[str, ...] = ()
+    """What it says of itself that binds nothing here, such as `allowed-tools`."""
 
 
 def of_path(place: Path) -> list[SkillText]:
@@ -97,11 +99,13 @@ def of_bytes(data: bytes, kind: Kind, source: str, name: str) -> list[SkillText]
 
 
 def _found(files: Mapping[str, bytes], kind: Kind, source: str, name: str) -> list[SkillText]:
-    """The skills in a tree of files: each folder with a SKILL.md, else the index.md of the root, else its objects."""
+    """The skills in a tree of files: each folder with a SKILL.md, else those with an index.md, else its objects.
+
+    An index.md counts in the root, else in the folders of the root; a zip may hold all of it in one folder.
+    """
     folders = {path.rpartition("/")[0] for path in files if path.rpartition("/")[2] == "SKILL.md"}
     outer = sorted(each for each in folders if not any(each != other and _is_in(each, other) for other in folders))
-    if not outer and "index.md" in files:
-        outer = [""]
+    outer = outer or _indexed(files)
     objects = [path for path in sorted(files) if path.endswith(".jsonc") and "/" not in path and not outer]
     if objects:
         # what is no text, a zip in a zip too, is a broken object
@@ -122,6 +126,19 @@ def _found(files: Mapping[str, bytes], kind: Kind, source: str, name: str) -> li
     ]
 
 
+def _indexed(files: Mapping[str, bytes]) -> list[str]:
+    """The folders that an index.md makes a skill."""
+    tops = {path.partition("/")[0] for path in files}
+    within = f"{tops.pop()}/" if len(tops) == 1 and "index.md" not in files else ""
+    if f"{within}index.md" in files:
+        return [within.rstrip("/")]
+    return sorted(
+        path.removesuffix("/index.md")
+        for path in files
+        if path.startswith(within) and path.endswith("/index.md") and path[len(within) :].count("/") == 1
+    )
+
+
 def _of_object(data: bytes, text: str, syntax: str, kind: Kind, source: str, name: str) -> SkillText:
     head = object_head(text, syntax, name.lower())
     return SkillText(
@@ -132,6 +149,7 @@ def _of_object(data: bytes, text: str, syntax: str, kind: Kind, source: str, nam
         body=str(head["body"]),
         made_of=hashlib.sha256(data).hexdigest(),
         problem=head["problem"],
+        others=tuple(head["others"]),
     )
 
 
@@ -165,11 +183,12 @@ def _skill(files: Mapping[str, bytes], kind: Kind, source: str, name: str) -> Sk
         problem=head["problem"],
         files=kept,
         left_out=len(files) - 1 - len(kept),
+        others=tuple(head["others"]),
     )
 
 
-def _head(text: str, name: str) -> dict[str, str | None]:
-    found: dict[str, str | None] = json.loads(skill_head(text, name) or "{}")
+def _head(text: str, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(skill_head(text, name) or "{}")
     return found
 
 

@@ -17,13 +17,22 @@ LONGEST_DESCRIPTION = 1_024
 _FIELD = lazy_regex(r"([A-Za-z][\w-]{0,40}):(?:[ \t]+(.*))?$")
 _BLOCK = lazy_regex(r"[>|][+-]?[0-9]?[+-]?(?:[ \t]+#.*)?$")
 _UNREADABLE = ("&", "*", "!", "[", "{", "%", "@", "`")
+_RULE = lazy_regex(r"^---[ \t]*(?:\n|\Z)", re.MULTILINE)
+"""The line before a head, and the line behind it."""
 _NAME = lazy_regex(r"[a-z0-9](?:[a-z0-9_.-]{0,62}[a-z0-9])?")
 NAME_PROBLEM = "its name is not one of 1 to 64 small letters, digits, '-', '_' and '.'"
-_ESCAPES = {"n": " ", "t": " ", '"': '"', "\\": "\\", "/": "/"}
+_ESCAPE = lazy_regex(
+    r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})"
+    r"|U([0-9a-fA-F]{8})|(.))"
+)
+_BLANKS = "nrtvfNLP_ "
+"""Escapes of YAML that are white space."""
+_LITERAL = {'"': '"', "\\": "\\", "/": "/"}
 
 
 def skill_head(text: str | None, name: str | None) -> str | None:
-    """What the text of a SKILL.md says of itself, as JSON: name, description, body, and problem (null: none).
+    """What the text of a SKILL.md says of itself, as JSON: name, description, body, problem (null: none), and `others`, the
+    names in its head that say nothing here.
 
     `name` is used in place of the one in the head, unless it is ''. A text without a head is described by its first line.
     The description is one line of at most 1,024 characters. A problem says why the skill cannot be offered.
@@ -44,8 +53,20 @@ def skill_head(text: str | None, name: str | None) -> str | None:
     elif not body.strip():
         problem = "it has no text behind its head"
     return to_json(
-        {"name": said, "description": description[:LONGEST_DESCRIPTION], "body": body.strip("\n"), "problem": problem}
+        {
+            "name": said,
+            "description": description[:LONGEST_DESCRIPTION],
+            "body": body.strip("\n"),
+            "problem": problem,
+            "others": [] if head is None else others_of(head),
+        }
     )
+
+
+def others_of(head: str) -> list[str]:
+    """The fields at the margin of a head besides name and description, each once."""
+    fields = [field[1] for line in head.split("\n") if (field := _FIELD.match(line))]
+    return [each for each in dict.fromkeys(fields) if each not in ("name", "description")]
 
 
 def is_name(name: str) -> bool:
@@ -55,13 +76,11 @@ def is_name(name: str) -> bool:
 
 def _split(text: str) -> tuple[str | None, str]:
     """The head, None where there is none, and the body."""
-    if not text.startswith("---\n"):
+    begin = _RULE.match(text)
+    end = _RULE.search(text, begin.end() - 1, LONGEST_HEAD) if begin else None
+    if begin is None or end is None:
         return None, text
-    end = text.find("\n---", 3, LONGEST_HEAD)
-    line_end = text.find("\n", end + 1)
-    if end < 0 or text[end + 1 : line_end if line_end >= 0 else None].rstrip() != "---":
-        return None, text
-    return text[4 : end + 1], text[line_end + 1 :] if line_end >= 0 else ""
+    return text[begin.end() : end.start()].lstrip("\n"), text[end.end() :]
 
 
 def _fields(head: str) -> dict[str, str]:
@@ -84,12 +103,23 @@ def _fields(head: str) -> dict[str, str]:
 def _scalar(value: str) -> str:
     """The text of a value; '' for one that is no text."""
     if len(value) > 1 and value[0] == '"' and value[-1] == '"':
-        return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], ""), value[1:-1])
+        return _ESCAPE.sub(_escaped, value[1:-1])
     if len(value) > 1 and value[0] == value[-1] == "'":
         return value[1:-1].replace("''", "'")
     if value.startswith(_UNREADABLE) or value.startswith("- "):
         return ""
     return value.partition(" #")[0].rstrip()
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """The character of an escape of YAML; nothing for one that is no character of a text."""
+    high, low, *codes, letter = found.groups()
+    if letter is not None:
+        return " " if letter in _BLANKS else _LITERAL.get(letter, "")
+    code = (
+        (int(high, 16) - 0xD800 << 10) + int(low, 16) - 0xDC00 + 0x10000 if high else int(next(filter(None, codes)), 16)
+    )
+    return chr(code) if code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF and code else ""
 
 
 def _first_line(body: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import agents_project as project
 import pytest
+from engine_cli import engine as command_line
 from web_server import web
 
 import engine
@@ -201,3 +202,44 @@ def test_all_are_added_or_none(db: engine.Database, tmp_path: Path) -> None:
     with pytest.raises(ValidationError, match="nothing was added"):
         store.add(db, sources.of_path(root), scope=store.GLOBAL, by="test")
     assert db.rows("select * from skills") == []
+
+
+def test_an_index_makes_a_skill_of_a_folder_and_of_folders(tmp_path: Path) -> None:
+    one = tmp_path / "one"
+    (one / "more").mkdir(parents=True)
+    (one / "index.md").write_text("Use it\n\nBody")
+    (one / "more" / "index.md").write_text("A page of it")
+    (found,) = sources.of_path(one)
+    assert (found.name, sorted(found.files)) == ("one", ["more/index.md"])
+    many = tmp_path / "many"
+    for name in ("alpha", "beta"):
+        (many / name).mkdir(parents=True)
+        (many / name / "index.md").write_text(f"# About {name}\n\nBody")
+    assert [(each.name, each.description) for each in sources.of_path(many)] == [
+        ("alpha", "About alpha"),
+        ("beta", "About beta"),
+    ]
+    for folder, names in ((one, ["one"]), (many, ["alpha", "beta"])):
+        packed = tmp_path / f"{folder.name}.zip"
+        with zipfile.ZipFile(packed, "w") as file:
+            for path in sorted(folder.rglob("*.md")):
+                file.write(path, path.relative_to(tmp_path))
+        assert [each.name for each in sources.of_path(packed)] == names
+
+
+def test_what_a_skill_says_besides_is_named_when_it_is_added(tmp_path: Path) -> None:
+    (tmp_path / "SKILL.md").write_text("---\nname: x\ndescription: d\nallowed-tools: Bash\n---\nBody")
+    (tmp_path / "y.jsonc").write_text(
+        '{"name": "y", "description": "d", "instruction": "Do", "model": "m", "triggers": {"delegation": true}, "icon": 1}'
+    )
+    assert sources.of_path(tmp_path / "SKILL.md")[0].others == ("allowed-tools",)
+    assert sources.of_path(tmp_path / "y.jsonc")[0].others == (
+        "model (told in words)",
+        "triggers (told in words)",
+        "icon",
+    )
+    folder = tmp_path / "work"
+    folder.mkdir()
+    said = command_line(folder, "skills", "add", str(tmp_path / "SKILL.md"), str(tmp_path / "y.jsonc")).stderr
+    assert "not taken: allowed-tools of x" in said
+    assert "not taken: triggers (told in words) of y" in said

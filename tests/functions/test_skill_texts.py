@@ -40,7 +40,36 @@ def test_a_description_is_one_line_however_it_is_written(value: str, description
         f"---\ndescription: {value}\nname: deploy\n---\nDo it.",
     ):
         found = head(text.replace("\n", "\r\n"))
-        assert found == {"name": "deploy", "description": description, "body": "Do it.", "problem": None}
+        others = ["license"] if "license" in text else []
+        told = {"name": "deploy", "description": description, "body": "Do it.", "problem": None, "others": others}
+        assert found == told
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"a \u2014 b", "a \u2014 b"),
+        (r"\x41\u00e9\U0001F600", "A\u00e9\U0001f600"),
+        (r"\uD83D\uDE00", "\U0001f600"),
+        (r"\uD83D alone", "alone"),
+        (r"one\ntwo\tthree\_four", "one two three four"),
+        (r"a \\ b \/ \"c\"", 'a \\ b / "c"'),
+        (r"\U00110000x\u0000y", "xy"),
+    ],
+)
+def test_escapes_of_yaml_are_characters(written: str, read: str) -> None:
+    assert head(f'---\nname: x\ndescription: "{written}"\n---\nBody')["description"] == read
+
+
+@pytest.mark.parametrize("rule", ["---", "--- ", "---\t", "---   "])
+def test_blanks_behind_the_lines_around_a_head_are_nothing(rule: str) -> None:
+    found = head(f"{rule}\nname: x\ndescription: d\n{rule}\n\nBody\n---\nmore")
+    assert (found["name"], found["description"], found["body"]) == ("x", "d", "Body\n---\nmore")
+
+
+def test_what_a_head_says_besides_is_named() -> None:
+    found = head("---\nname: x\ndescription: d\nallowed-tools: Bash(git *)\nmodel: opus\nmodel: x\n---\nBody")
+    assert found["others"] == ["allowed-tools", "model"]
 
 
 def test_a_head_makes_nothing() -> None:
@@ -70,7 +99,7 @@ def test_what_cannot_be_offered_says_why(text: str, problem: str) -> None:
 
 def test_a_text_without_a_head_is_described_by_its_first_line() -> None:
     assert head("\n# How to review\n\nRead.", "review") == {
-        "name": "review", "description": "How to review", "body": "# How to review\n\nRead.", "problem": None,
+        "name": "review", "description": "How to review", "body": "# How to review\n\nRead.", "problem": None, "others": [],
     }  # fmt: skip
 
 
