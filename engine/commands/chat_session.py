@@ -11,6 +11,7 @@ from .exits import exit_code
 from .interrupt import Interrupt
 from .naming import called
 from .printing import dollars, print_error, say
+from .rule_lines import rule_lines
 from .shared import db_flag
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ class Session:
                 f"status {row['status']}, prompts {row['loops']}, turns {row['turns']}, {dollars(row['cost'])}",
                 f"context {share}",
                 *([f"waits for decisions: {waits}; /resume asks"] if waits else []),
+                *(f"{name} {text}" for name, text in rule_lines(self.db, self.run).items()),
             ]
         return lines
 

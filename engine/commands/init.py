@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .asking import asked_once, at_terminal, says_yes
 from .printing import print_json, say, visible
 from .shared import DbOption, JsonOption, db_flag, open_to_write
 
@@ -29,31 +31,37 @@ GlobalOption = Annotated[bool, typer.Option("--global", help="For all folders th
 
 
 def init(
-    everywhere: GlobalOption = False,
+    everywhere: Annotated[
+        bool | None,
+        typer.Option("--global/--local", help="For all folders that use this database, or for this folder."),
+    ] = None,
     skip_agents_md: Annotated[bool, typer.Option("--skip-agents-md", help="Leave AGENTS.md alone.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Make rules for the prompts of this folder.
 
-    They come from the folder .opencarly or .carl here or in the nearest folder above, else from the engine. What is there
-    stays as it is. A block in AGENTS.md tells that there are rules; it is written once. --global takes those of the engine.
+    They come from the folder .opencarly or .carl here or in the nearest folder above, else from the engine. --global takes
+    those of the engine. What is there stays as it is. At a terminal, init asks which of the two you mean and whether it may
+    add a block about the rules to AGENTS.md. Without a terminal it is --local, and the block is added once.
 
     \b
     Examples:
       engine init
       engine init --global
-      engine init --skip-agents-md
+      engine init --local --skip-agents-md
     """
     from engine.project.workspace import Workspace
     from engine.rules import sources, taking
 
     place = Workspace(Path.cwd(), db)
+    if everywhere is None:
+        everywhere = not as_json and _means_all_folders(place.root)
     folder = None if everywhere else sources.nearest(place.root)
     found = sources.shipped() if folder is None else sources.read(folder, place.root)
     with open_to_write(db) as database:
         report = taking.add(database, None if everywhere else str(place.root), found)
-    block = None if everywhere or skip_agents_md else _write_block(place)
+    block = None if everywhere or skip_agents_md or not (as_json or _may_write(place)) else _write_block(place)
     if as_json:
         print_json({"source": found.source, **vars(report), "agents_md": block})
         return
@@ -61,6 +69,30 @@ def init(
     if block:
         say(f"{_AGENTS}: {block}")
     say(f"'engine rules{db_flag(db)}' shows what holds; 'engine rules explain{db_flag(db)} PROMPT' what a prompt loads")
+
+
+def _means_all_folders(root: Path) -> bool:
+    """Whether the person means all folders; without a terminal to ask at, this one."""
+    if not at_terminal():
+        return False
+    question = f"Rules for this folder, {visible(str(root))}, or for all folders? local/global [local]: "
+    return asked_once(sys.stdin, question) in ("g", "global")
+
+
+def _may_write(place: Workspace) -> bool:
+    """Whether a block may be added to AGENTS.md, which a person at a terminal is asked."""
+    from engine.errors import EngineError
+
+    if not at_terminal():
+        return True
+    try:
+        now = place.read(_AGENTS, 10_000_000)
+    except EngineError:
+        return True  # what keeps it from being written is told then
+    if BEGIN in (now.text or ""):
+        return True
+    what = "Add to it" if now.kind == "text" else "Make it with"
+    return says_yes(f"{_AGENTS}: {what} a block of {len(BLOCK.splitlines())} lines that tells of the rules?")
 
 
 def tell(report: Report, source: str) -> None:

@@ -11,6 +11,7 @@ from engine.functions.counts import counted
 from .completing import complete_label, complete_turn
 from .naming import called, with_labels
 from .printing import cost_cell, costs, dollars, one_line, print_json, print_table, print_text, say, visible
+from .rule_lines import rule_lines, rules_of_run
 from .shared import DbOption, JsonOption, RunArgument, db_flag, open_to_read, run_or_latest
 from .story import print_story, story
 from .undriven import say_undriven, undriven
@@ -117,7 +118,7 @@ def runs(
 
 
 def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Show a run: its prompts, answers, turns and decisions.
+    """Show a run: its prompts, answers, rules, turns and decisions.
 
     Each turn has its tokens, its cost in US dollars and its time in milliseconds. Times of day are UTC.
 
@@ -136,10 +137,12 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         left = undriven(database, alias)
         if as_json:
             about["resumable"] = bool(left)
+            about["rules"] = rules_of_run(database, alias)
             print_json(
                 {**with_labels(about), "prompts": loops, "timeline": turns, "decisions": decisions, "below": below}
             )
             return
+        rules = rule_lines(database, alias)
         names = dict(database.tuples("select code, name from statuses"))
         # 202 while the run waits for a decision; a file of another build may lack the view
         query = "select loop, status from open_prompts where run = ?"
@@ -150,6 +153,8 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
     for key in ("project", "model", "parent", "created_at", "updated_at"):
         if about[key] is not None:
             print_text(f"  {key.removesuffix('_at'):8} {one_line(about[key], 1_000)}")
+    for name, text in rules.items():
+        print_text(f"  {name:8} {one_line(text, 1_000)}")
     for loop in loops:
         print_text("")
         reason = f" ({one_line(loop['reason'], 200)})" if loop["reason"] not in (None, "rejected") else ""

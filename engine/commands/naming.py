@@ -142,10 +142,12 @@ def _tell(database: Database, run: str, as_json: bool, told: str) -> None:
 
 
 def with_labels(row: Row) -> Row:
-    """A row of run_overview with its labels as a list, for JSON."""
+    """A row of run_overview with its labels as a list, for JSON; `label` is the first, else the name of the run's folder."""
     import json
 
-    return {**row, "labels": json.loads(row.get("labels") or "[]")}
+    labels = json.loads(row.get("labels") or "[]")
+    folder = str(row.get("project") or "").rstrip("/").rpartition("/")[2]
+    return {**row, "labels": labels, "label": labels[0] if labels else folder or None}
 
 
 __all__ = ["archive", "called", "label", "rename", "with_labels"]

@@ -75,7 +75,7 @@ def _take(db: Store, rule_set: int, root: str | None, found: Found, *, replace: 
     place = None if found.place is None else _named(found.place, root)
     before = _read_before(db, rule_set, place)
     now: dict[str, str] = {}
-    for name, (digest, write) in _items(db, rule_set, found).items():
+    for name, (digest, write) in _items(db, rule_set, found, keep_words=found.rules_only and not replace).items():
         kind, _, key = name.partition(" ")
         is_there = not is_new if kind == _SETTINGS else db.value(_EXISTS[kind], (rule_set, key)) is not None
         is_other = before.get(name, digest) != digest
@@ -93,7 +93,7 @@ def _take(db: Store, rule_set: int, root: str | None, found: Found, *, replace: 
     return report
 
 
-def _items(db: Store, rule_set: int, found: Found) -> dict[str, tuple[str, Callable[[], None]]]:
+def _items(db: Store, rule_set: int, found: Found, *, keep_words: bool) -> dict[str, tuple[str, Callable[[], None]]]:
     """What was read, each thing with the digest of what is said of it, and what writes it."""
     made: dict[str, tuple[str, Callable[[], None]]] = {}
     if not found.rules_only:
@@ -101,7 +101,7 @@ def _items(db: Store, rule_set: int, found: Found) -> dict[str, tuple[str, Calla
         made[_SETTINGS] = _digest(said), lambda: _write_settings(db, rule_set, found)
     for domain in found.domains:
         about = domain.rules if found.rules_only else asdict(domain)
-        made[f"domain {domain.name}"] = _digest(about), _writer(db, rule_set, domain, rules_only=found.rules_only)
+        made[f"domain {domain.name}"] = _digest(about), _writer(db, rule_set, domain, keep_words=keep_words)
     named: list[StarCommand | Bracket] = [*found.star_commands, *found.brackets]
     for each in named:
         kind = "bracket" if isinstance(each, Bracket) else "star-command"
@@ -110,13 +110,13 @@ def _items(db: Store, rule_set: int, found: Found) -> dict[str, tuple[str, Calla
 
 
 def _writer(
-    db: Store, rule_set: int, each: Domain | StarCommand | Bracket, *, rules_only: bool = False
+    db: Store, rule_set: int, each: Domain | StarCommand | Bracket, *, keep_words: bool = False
 ) -> Callable[[], None]:
     if isinstance(each, Bracket):
         return lambda: store.write_bracket(db, rule_set, each)
     if isinstance(each, StarCommand):
         return lambda: store.write_star_command(db, rule_set, each)
-    return lambda: store.write_domain(db, rule_set, each, keep_words=rules_only)
+    return lambda: store.write_domain(db, rule_set, each, keep_words=keep_words)
 
 
 def _write_settings(db: Store, rule_set: int, found: Found) -> None:

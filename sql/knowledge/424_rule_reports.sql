@@ -47,3 +47,48 @@ from rule_selections as s
 join runs as r on r.id = s.run_id
 join loops as l on l.id = s.loop_id
 order by r.alias, l.sequence;
+
+create view run_rules as
+-- The rules of each run as its latest prompt had them: select * from run_rules where run = 'demo'. 'prompts' counts its
+-- prompts up to that one; 'domains' and 'star_commands' are JSON arrays of what was loaded; 'overrides' is a JSON object of
+-- what the run has otherwise than its set, devmode and domains: 1 on, 0 off. A run without rules has no row.
+select
+    r.alias as run,
+    coalesce(s.prompts, 0) as prompts,
+    s.bracket,
+    s.basis as bracket_basis,
+    s.context_left,
+    s.devmode,
+    (
+        select json_group_array(d.name)
+        from (
+            select f.name
+            from rule_findings as f
+            where f.selection_id = s.id and f.kind in ('always_on', 'matched') and f.name is not null
+            group by f.name
+            order by min(f.ordinal)
+        ) as d
+    ) as domains,
+    (
+        select json_group_array(d.name)
+        from (
+            select f.name
+            from rule_findings as f
+            where f.selection_id = s.id and f.kind = 'star_command'
+            group by f.name
+            order by min(f.ordinal)
+        ) as d
+    ) as star_commands,
+    (
+        select json_group_object(case o.kind when 'devmode' then 'devmode' else 'domain ' || o.name end, o.is_on)
+        from (
+            select kind, name, is_on
+            from rule_overrides
+            where run_id = r.id
+            order by kind, name
+        ) as o
+    ) as overrides
+from runs as r
+left join rule_selections as s
+    on s.id = (select max(x.id) from rule_selections as x where x.run_id = r.id and x.loop_id is not null)
+where s.id is not null or exists (select 1 from rule_overrides as o where o.run_id = r.id);

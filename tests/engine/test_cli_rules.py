@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from engine_cli import database, engine, script
 from fresh import stays_open
+from terminal import OpenTerminal
 from test_cli_completion import offered
 
 DONE = '<update status="200">Done.</update>'
@@ -227,3 +228,44 @@ def test_a_single_file_is_imported_with_its_words(folder: Path) -> None:
     assert "style, from style.md" in said(folder, "rules", "explain", "write", "--json").replace(
         'matched: \\"write\\"', "style"
     )
+
+
+def test_init_asks_at_a_terminal_which_rules_and_before_it_writes_agents_md(
+    folder: Path, open_terminal: OpenTerminal
+) -> None:
+    terminal = open_terminal("init")
+    terminal.expect("local/global [local]: ")
+    terminal.type("\n")
+    terminal.expect("AGENTS.md: Make it with a block")
+    terminal.type("n\n")
+    assert terminal.end()[0] == 0
+    assert not (folder / "AGENTS.md").exists()
+    assert "for all folders" not in said(folder, "rules")
+    terminal = open_terminal("init")
+    terminal.expect("local/global [local]: ")
+    terminal.type("global\n")
+    assert terminal.end()[0] == 0
+    folders = {row["folder"] for row in json.loads(said(folder, "rules", "list", "--json"))}
+    assert folders == {None, str(folder)}
+    said(folder, "init", "--local")
+    assert "engine rules" in (folder / "AGENTS.md").read_text()
+
+
+def test_show_tells_the_rules_of_a_run_its_bracket_and_what_it_has_otherwise(folder: Path) -> None:
+    said(folder, "init", "--skip-agents-md")
+    model = script(folder.parent / "m.jsonl", [DONE, DONE])
+    said(folder, "run", "--run", "demo", "--model", model, "write a test *brief")
+    said(folder, "rules", "disable", "security", "--run", "demo")
+    said(folder, "rules", "devmode", "on", "--run", "demo")
+    said(folder, "run", "--run", "demo", "--model", model, "and again, test it")
+    shown = said(folder, "show", "demo")
+    assert "bracket  FRESH, 2 prompts" in shown
+    assert "testing" in shown
+    assert "devmode  on" in shown
+    assert "override devmode on, domain security off" in shown
+    found = json.loads(said(folder, "show", "demo", "--json"))
+    assert found["rules"]["overrides"] == {"devmode": 1, "domain security": 0}
+    assert (found["rules"]["prompts"], found["rules"]["bracket"]) == (2, "FRESH")
+    assert found["label"] == "project"
+    said(folder, "label", "demo", "draft")
+    assert json.loads(said(folder, "show", "demo", "--json"))["label"] == "draft"

@@ -1996,6 +1996,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent, tree_cost, title, labels, archived_at)
 -- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path, at)
+-- view run_rules (run, prompts, bracket, bracket_basis, context_left, devmode, domains, star_commands, overrides)
 -- view run_settings (run, name, value, origin)
 -- view run_state (run, turn, status, answer, history, unknowns, telemetry, updated_at)
 -- view run_story (run, loop, turn, place, step, kind, action, target, status, outcome, exit_code, seconds, changes, outputs, decided_by, text, message, at)

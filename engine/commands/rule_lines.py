@@ -1,0 +1,41 @@
+"""What screens say of the rules of a run: its bracket and prompts, what was loaded, what the run has otherwise.
+
+spec: @rule_explanation
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from engine.functions.counts import counted
+
+if TYPE_CHECKING:
+    from engine.db.database import Store
+
+
+def rules_of_run(db: Store, run: str) -> dict[str, Any] | None:
+    """The row of `run_rules` of a run with its lists; None for a run without rules, and in a file of another build."""
+    row = None if db.differs else db.row("select * from run_rules where run = ?", (run,))
+    if row is None:
+        return None
+    lists = {name: json.loads(row[name] or "[]") for name in ("domains", "star_commands")}
+    return {**row, **lists, "overrides": json.loads(row["overrides"] or "{}")}
+
+
+def rule_lines(db: Store, run: str) -> dict[str, str]:
+    """The same for people, by what each line is about; empty for a run without rules."""
+    row = rules_of_run(db, run)
+    if row is None:
+        return {}
+    lines = {"rules": ", ".join(row["domains"]) or "none loaded"}
+    if row["star_commands"]:
+        lines["rules"] += "; " + " ".join(f"*{name}" for name in row["star_commands"])
+    if row["bracket"]:
+        left = f", {row['context_left']}% of the context left" if row["bracket_basis"] == "context" else ""
+        lines["bracket"] = f"{row['bracket']}, {counted(row['prompts'], 'prompt')}{left}"
+    if row["devmode"]:
+        lines["devmode"] = "on"
+    if row["overrides"]:
+        lines["override"] = ", ".join(f"{name} {'on' if is_on else 'off'}" for name, is_on in row["overrides"].items())
+    return lines
