@@ -177,7 +177,7 @@ class Session:
                 f"status {row['status']}, prompts {row['loops']}, turns {row['turns']}, {dollars(row['cost'])}",
                 f"context {share}",
                 *([f"waits for decisions: {waits}; /resume asks"] if waits else []),
-                *(f"{name} {text}" for name, text in rule_lines(self.db, self.run).items()),
+                *(f"{name} {text}" for name, text in rule_lines(self.db, row["run"]).items()),
             ]
         return lines
 

@@ -133,7 +133,7 @@ def add(
     if not rows:
         say("no skills found")
     for name, skills in _by_name(others).items():
-        which = skills[0] if len(skills) == 1 else counted(len(skills), "skill")
+        which: str = skills[0] if len(skills) == 1 else str(counted(len(skills), "skill"))
         say(f"not taken: {one_line(name, 60)} of {visible(which)}", "yellow")
 
 
