@@ -64,9 +64,9 @@ def costs(
 ) -> None:
     """Show what models cost in US dollars, each paid answer once.
 
-    The bars compare the costs; where no price is known, the tokens. Runs below a run are rows of their own; a line below
-    the table has the sum. Days are those of UTC. 'unknown' is a price that nobody told. JSON has the sum of the known
-    ones as known_cost.
+    A bar compares the costs, or the tokens if no price is known. Child runs have rows of their own; a line below the table
+    has the sum. Days are those of UTC. A cost is 'unknown' if its provider states none and no price is known; 'engine
+    models add ALIAS MODEL --price IN/OUT' states one. JSON has the sum of the known costs as known_cost.
 
     \b
     Examples:

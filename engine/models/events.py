@@ -86,7 +86,7 @@ class Events:
             if self._is_raw or (name in ("data", "event", "error") and self._is_whole()):
                 yield from self._end()
             self._take(name, value.removeprefix(" "))
-        elif self._is_raw or (not self._data and line.lstrip().startswith("{")):
+        elif self._is_raw or (not self._data and line.lstrip().startswith(("{", "["))):
             self._is_raw = True
             self._data.append(line)
             if self._is_whole():

@@ -155,6 +155,8 @@ def _category(error: Exception, detail: str) -> str:
 
 def _detail(error: Exception, at: Endpoint) -> str:
     body = getattr(error, "body", None)
+    if isinstance(body, list) and len(body) == 1:  # as Google wraps an error
+        body = body[0]
     if isinstance(body, dict):
         inner = body.get("error", body)
         body = inner.get("message") if isinstance(inner, dict) else inner

@@ -133,8 +133,8 @@ class Wire:
                     return
                 if data.strip().startswith(DONE):
                     self.answer.is_over = True
-                elif isinstance(event := json.loads(data, parse_int=_whole), dict):  # null and the like say nothing
-                    self._take_event(name, event)
+                else:
+                    self._take_event(name, _only_object(json.loads(data, parse_int=_whole)))
         except (ValueError, TypeError, RecursionError, OverflowError) as error:
             said = str(error) if isinstance(error, TypeError | OverflowError) else type(error).__name__
             raise self._unreadable(f"an answer that cannot be read ({said}); check the address") from None
@@ -158,6 +158,13 @@ class Wire:
 
     def _unreadable(self, what: str) -> ModelError:
         return ModelError("server", f"model {self._who!r} sent {what}", final=True)
+
+
+def _only_object(event: Any) -> dict[str, Any]:
+    """An event, or the only object in a list, as some hosts wrap an error; null and the like say nothing."""
+    if isinstance(event, list) and len(event) == 1:
+        event = event[0]
+    return event if isinstance(event, dict) else {}
 
 
 def _error(name: str, event: Mapping[str, Any]) -> Any:

@@ -58,34 +58,13 @@ values
     ),
     ('temperature', '0.1', 'number', 0, 2, 1, 'sampling temperature of a run that names none'),
     ('model', null, 'text', null, null, 0, 'alias of the model of a run that names none'),
-    (
-        'openai_model', null, 'text', null, null, 0,
-        'model of openai where a prompt names only openai, or no model; empty: gpt-5-mini'
-    ),
-    (
-        'anthropic_model', null, 'text', null, null, 0,
-        'model of anthropic where a prompt names only anthropic, or no model; empty: claude-sonnet-4-5'
-    ),
-    (
-        'google_model', null, 'text', null, null, 0,
-        'model of google where a prompt names only google, or no model; empty: gemini-2.5-flash'
-    ),
-    (
-        'openrouter_model', null, 'text', null, null, 0,
-        'model of openrouter where a prompt names only openrouter, or no model; empty: openai/gpt-5-mini'
-    ),
-    (
-        'xai_model', null, 'text', null, null, 0,
-        'model of xai where a prompt names only xai, or no model; empty: grok-4'
-    ),
-    (
-        'cerebras_model', null, 'text', null, null, 0,
-        'model of cerebras where a prompt names only cerebras, or no model; empty: gpt-oss-120b'
-    ),
-    (
-        'ollama_model', null, 'text', null, null, 0,
-        'model of ollama where a prompt names only ollama, or no model; empty: none'
-    ),
+    ('openai_model', null, 'text', null, null, 0, 'default model of openai; empty: gpt-5-mini'),
+    ('anthropic_model', null, 'text', null, null, 0, 'default model of anthropic; empty: claude-sonnet-4-5'),
+    ('google_model', null, 'text', null, null, 0, 'default model of google; empty: gemini-2.5-flash'),
+    ('openrouter_model', null, 'text', null, null, 0, 'default model of openrouter; empty: openai/gpt-5-mini'),
+    ('xai_model', null, 'text', null, null, 0, 'default model of xai; empty: grok-4'),
+    ('cerebras_model', null, 'text', null, null, 0, 'default model of cerebras; empty: gpt-oss-120b'),
+    ('ollama_model', null, 'text', null, null, 0, 'default model of ollama; empty: none'),
     (
         'openrouter_referer', null, 'text', null, null, 0,
         'address of your app, which OpenRouter is told as HTTP-Referer; empty: nothing'

@@ -20,8 +20,10 @@ from driving import script
 from loopback import Answer, Handler, serving
 
 import engine
-from engine.models import protocol, wire
+from engine.config.keys import Keys
+from engine.models import protocol, served, wire
 from engine.models.protocol import Completion, Message, ModelError, Request, Usage
+from engine.models.providers import PROVIDERS, endpoint
 
 pytest.importorskip("pydantic_ai")
 
@@ -219,6 +221,7 @@ BOMB = gzip.compress(b"data: " + bytes(30_000_000))
         (sending(said("Hello"), headers=[(f"X-{i}", "a" * 50) for i in range(5000)]), "cannot be reached"),
         (garbage, "cannot be reached"),
         (hang_up, "cannot be reached"),
+        (sending('[{"error":{"code":400,"message":"so not"}}]', status=400, kind="application/json"), "failed: so not"),
         (sending("[1,2]", status=400, kind="application/json"), "[1, 2]"),
         (sending('{"error":{"message":{"a":[1]}}}', status=400, kind="application/json"), "{'a': [1]}"),
         (sending('{"error":{"message":"', "x" * 5_000_000, '"}}', status=400, kind="application/json"), "xxx"),
@@ -297,3 +300,50 @@ def test_a_script_that_is_none_is_one_clear_line(db: engine.Database, tmp_path: 
     result = db.run("Hi", model=f"scripted:{tmp_path / 's.jsonl'}")
     assert result.status == 500
     assert "s.jsonl, line 1" in str(result.reason)
+
+
+def dripping(handler: Handler) -> None:
+    sending(kind="application/json")(handler)
+    while not handler.server.closing.wait(0.02):
+        handler.wfile.write(b" ")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (dripping, "takes longer than"),
+        (sending('{"data":', "[" * 200_000, kind="application/json"), "no list of models"),
+        (sending('{"data":[', '{"id":"x"},' * 1_000_000, kind="application/json"), "no list of models"),
+        (sending('{"data":[null]}', kind="application/json"), "no list of models"),
+        (sending('{"data":{"id":"x"}}', kind="application/json"), "no list of models"),
+        (sending(f'{{"data":{"1" * 5000}}}', kind="application/json"), "no list of models"),
+        (sending(KEY, status=500, kind="text/plain"), "it answers with 500"),
+        (garbage, "cannot be asked"),
+        (hang_up, "cannot be asked"),
+    ],
+    ids=["drip", "deep", "long", "null", "object", "digits", "status", "garbage", "hang up"],
+)
+def test_a_list_of_models_that_is_none_is_one_clear_line(
+    monkeypatch: pytest.MonkeyPatch, answer: Answer, said: str
+) -> None:
+    """spec: @model_names"""
+    monkeypatch.setattr(served, "_ALL_SECONDS", 1.0)
+    with serving(answer) as server:
+        keys = Keys(environment={"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY})
+        with pytest.raises(ModelError, match=said) as caught:
+            served.offered_models(endpoint(PROVIDERS["openai"], keys))
+    assert "\n" not in caught.value.message
+    assert KEY not in caught.value.message
+
+
+def test_names_of_offered_models_are_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """spec: @model_names"""
+    names = ["tiny", "$(rm -rf /)", "\x1b[31mred", "a b", "x" * 101, "", "\u202eevil", "ok:7b"]
+    body = json.dumps(
+        {"data": [{"id": name, "context_length": 10**30, "pricing": {"prompt": "nan"}} for name in names]}
+    )
+    with serving(sending(body, kind="application/json")) as server:
+        keys = Keys(environment={"OPENAI_BASE_URL": server.url})
+        found = served.offered_models(endpoint(PROVIDERS["openai"], keys))
+    assert [row["model"] for row in found] == ["openai/ok:7b", "openai/tiny"]
+    assert {(row["context_length"], row["price"]) for row in found} == {(None, None)}

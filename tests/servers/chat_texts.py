@@ -160,6 +160,7 @@ def _error_rows() -> Iterable[Quirk]:
         error="no such",
         category="not_found",
     )
+    yield failed("200 with a list (Google)", json.dumps([limited]), error="slow down", category="rate_limit")
     yield failed("200 with errors", '{"success":false,"errors":[{"code":7003,"message":"no route"}]}', error="no route")
     yield failed(
         "200 with a status of its own (MiniMax)",
