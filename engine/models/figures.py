@@ -8,6 +8,7 @@ spec: @provider_streams
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,9 @@ _MAIN = (*_PROMPT, *_COMPLETION, "total_tokens")
 _CACHED = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
 _WRITTEN = ("cache_creation_input_tokens", "cache_write_tokens")
 _DETAILS = ("prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details")
+
+
+_DOLLARS = re.compile(r"\d{1,9}(?:\.\d{1,12})?", re.ASCII)
 
 
 @dataclass
@@ -52,7 +56,11 @@ class Figures:
         self.cached = _first((*details, stated), _CACHED) or self.cached
         self.written = _first((*details, stated), _WRITTEN) or self.written
         self.reasoning = _first((*details, stated), ("reasoning_tokens", "thinking_tokens")) or self.reasoning
-        self.cost = _cost(stated.get("cost"), self.cost)
+        self.take_cost(stated.get("cost"))
+
+    def take_cost(self, stated: Any) -> None:
+        """Take a cost in US dollars, which may be text, or an object with a total."""
+        self.cost = _cost(stated, self.cost)
 
     @property
     def usage(self) -> Usage:
@@ -83,5 +91,7 @@ def _cost(stated: Any, before: float | None) -> float | None:
     """US dollars; some providers state them in parts, with a total."""
     if isinstance(stated, Mapping):
         stated = stated.get("total_cost")
+    if isinstance(stated, str) and _DOLLARS.fullmatch(stated):
+        stated = float(stated)
     is_cost = isinstance(stated, int | float) and not isinstance(stated, bool) and 0 <= stated < 10**10
     return float(stated) if is_cost else before

@@ -122,7 +122,9 @@ class Calls:
             return None if _begins(call, name, piece) else call
         if call_id and call.id:
             return call if name == call.name and _goes_on(call, piece) else None
-        same = name == call.name or (index is not None and call.index == index and not call.has_arguments)
+        same = (
+            name == call.name or not call.name or (call.index == index and index is not None and not call.has_arguments)
+        )
         return call if same and not _begins(call, name, piece) else None
 
 

@@ -133,7 +133,7 @@ class Wire:
                     return
                 if data.strip().startswith(DONE):
                     self.answer.is_over = True
-                else:
+                elif data.lstrip().startswith(("{", "[")):  # words, such as a comment that a proxy wraps, say nothing
                     self._take_event(name, _only_object(json.loads(data, parse_int=_whole)))
         except (ValueError, TypeError, RecursionError, OverflowError) as error:
             said = str(error) if isinstance(error, TypeError | OverflowError) else type(error).__name__

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from servers.turns import CUT_CALL, CUTS, GET_A, GET_B, PLAIN, A, B, Quirk, Turn
@@ -102,6 +103,13 @@ def _usage_rows() -> Iterable[Quirk]:
         DONE,
         turn=Turn("Hello", usage=(10, 0, 9, 5)),
     )
+    yield row("no end but the usage (gateways)", *HELLO, counted(used(10, 4)), turn=PLAIN)
+    more = (counted(used(10, 2)), text("lo"))
+    yield row(
+        "usage alone, and more behind it", HELLO[0], *more, turn=Turn("Hello", usage=(10, 0, 2, 0), ended="incomplete")
+    )
+    paid = Turn("Hello", usage=(10, 0, 4, 0), cost=0.5)
+    yield row("a cost behind the usage, as text", *HELLO, STOP, FIGURES, chunk(choices=[], cost="0.5"), turn=paid)
     priced = Turn("Hello", usage=(10, 0, 4, 0), cost=0.25)
     yield row("a cost (OpenRouter)", *HELLO, STOP, counted(used(10, 4, cost=0.25)), DONE, turn=priced)
     parts = {"input_tokens_cost": 0.05, "output_tokens_cost": 0.2, "total_cost": 0.25}
@@ -143,6 +151,23 @@ def _call_rows() -> Iterable[Quirk]:
         CALLED,
         DONE,
         turn=ONE,
+    )
+    strayed = [piece(0, "x", "get", ""), piece(0, None, None, A), piece(0, "y", "get", ""), piece(1, None, None, B)]
+    yield row("the head of a call with the index of another (DeepSeek)", *strayed, CALLED, DONE, turn=TWO)
+    late = [piece(0, "x", None, A[:6]), piece(0, None, "get", A[6:])]
+    yield row("the name comes later", *late, CALLED, DONE, turn=ONE)
+    tail = [piece(0, "x", "get", A[:-1]), piece(0, None, "get", A[-1:])]
+    yield row("the last piece with a name and no id", *tail, CALLED, DONE, turn=ONE)
+    random = [piece(0, "a", "get", ""), *(piece(0, f"b{at}", None, part) for at, part in enumerate((A[:4], "", A[4:])))]
+    yield row("an id of its own for each piece (LMDeploy, vLLM)", *random, CALLED, DONE, turn=ONE)
+    yield row(
+        "two chunks that end (OpenRouter)",
+        *pieces,
+        CALLED,
+        CALLED,
+        FIGURES,
+        DONE,
+        turn=replace(ONE, usage=(10, 0, 4, 0)),
     )
     yield row("the call once more at the end", *pieces, piece(0, "x", "get", A), CALLED, DONE, turn=ONE)
     yield row("nulls in pieces (Azure)", *[_with_nulls(each) for each in pieces], CALLED, DONE, turn=ONE)

@@ -111,6 +111,8 @@ def _line_rows() -> Iterable[Quirk]:
         is_bytes=True,
     )
     yield row("pings", "event: ping\ndata: {}\n\n", said, turn=turn, is_bytes=True)
+    wrapped = ("data: : OPENROUTER PROCESSING\n\n", "data: ping\n\n")
+    yield row("comments that a proxy wraps", *wrapped, said, turn=turn, is_bytes=True)
     yield row("CR LF", said.replace("\n", "\r\n"), turn=turn, is_bytes=True)
     yield row("CR", said.replace("\n", "\r"), turn=turn, is_bytes=True)
     yield row("a byte order mark", b"\xef\xbb\xbf", said, turn=turn, is_bytes=True)
@@ -167,6 +169,8 @@ def _error_rows() -> Iterable[Quirk]:
         '{"choices":null,"base_resp":{"status_code":1004,"status_msg":"login"}}',
         error="login",
     )
+    named = {"success": False, "error": {"code": "INTERNAL_SERVER_ERROR", "status": 503, "message": "later"}}
+    yield failed("200 with a code in words", json.dumps(named), error="later", category="server")
     long = {"error": {"message": "maximum context length is 10 tokens", "code": 400}}
     yield failed("200 with a packet too long", json.dumps(long), error="too long", category="context_exceeded")
     boom = f"data: {json.dumps({'error': {'message': 'boom', 'code': 502}})}\n\n"

@@ -69,6 +69,11 @@ def _message_rows() -> Iterable[Quirk]:
     yield _message("usage at the end alone", started(), *SAID, over(input_tokens=10, output_tokens=4), turn=PLAIN)
     zero = started(input_tokens=0, output_tokens=0)
     yield _message("usage zero at first (proxies)", zero, *SAID, over(input_tokens=10, output_tokens=4), turn=PLAIN)
+    last = over(input_tokens=0, output_tokens=4)
+    yield _message("usage zero at last (SGLang)", BEGIN, *SAID, last, turn=PLAIN)
+    yield _message("usage zero everywhere", zero, *SAID, over(input_tokens=0, output_tokens=0), turn=Turn("Hello"))
+    bare_start = event("message_start", message={"id": "m", "usage": {"input_tokens": 10, "output_tokens": 1}})
+    yield _message("a beginning without content (proxies)", bare_start, *SAID, END, turn=PLAIN)
     nulls = over(input_tokens=None, cache_read_input_tokens=None, output_tokens=4)
     yield _message("usage null at last", BEGIN, *SAID, nulls, turn=PLAIN)
     each = [event("message_delta", delta={}, usage={"output_tokens": n}) for n in (1, 2, 3)]
