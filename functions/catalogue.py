@@ -60,7 +60,7 @@ _ARGUMENTS = {
     "schemas": {"schema_openai": 4, "schema_anthropic": 3},
     "shell.lines": {"shell_read": 1, "shell_paths": 2},
     "sources.maps": {"symbol_map": 3},
-    "texts": {"text_digest": 1, "text_lines": 1, "text_slice": 3, "text_clean": 1, "body_summary": 2, "body_short": 2},
+    "texts": {"text_digest": 1, "text_lines": 1, "text_slice": -1, "text_clean": 1, "body_summary": 2, "body_short": 2},
     "tokens": {"token_count": -1, "token_estimate": 2},
     "values": {"value_error": 4},
     "verdicts": {"criteria_told": 1, "goal_told": 1, "verdict_read": 2},

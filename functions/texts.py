@@ -38,23 +38,43 @@ def text_lines(text: str | None) -> int | None:
     return text.count("\n") + (text != "" and not text.endswith("\n"))
 
 
-def text_slice(text: str | None, line: int | None, limit: int | None) -> str | None:
+def text_slice(
+    text: str | None,
+    line: int | None,
+    limit: int | None,
+    char: int | None = None,
+    chars: int | None = None,
+    most: int | None = None,
+) -> str | None:
     """Lines of `text` as JSON ``{"text", "first", "last", "total"}``, counted from 1.
 
     A negative `line` counts from the end; 0 and NULL are the first. A `limit` below 1 counts as 1; NULL means up to the
-    end. A slice that begins behind the end is empty with `first` and `last` 0.
+    end. A slice that begins behind the end is empty with `first` and `last` 0. `char` and `chars` choose characters of these
+    lines in the same way. A slice of more than `most` characters ends there, with a whole line if one ends in its last half.
+    Of characters the JSON has ``"from", "to", "of"`` too: which they are of these lines, and how many there are.
     """
     if text is None:
         return None
     total = text_lines(text) or 0
-    wanted = 1 if line is None else line
-    first = max(1, total + wanted + 1 if wanted < 0 else wanted)
-    last = total if limit is None else min(total, first - 1 + max(1, limit))
-    if first > total:
-        first = last = 0
+    first, last = _span(line, limit, total)
     lines = text.split("\n")[first - 1 : last] if first else []
-    found = {"text": "\n".join(lines), "first": first, "last": last, "total": total}
-    return to_json(found)
+    body = "\n".join(lines)
+    room = len(body) if most is None else max(1, most)
+    if char is None and chars is None and len(body) > room and (end := body.rfind("\n", room // 2, room)) > 0:
+        last = first + body.count("\n", 0, end)
+        return to_json({"text": body[:end], "first": first, "last": last, "total": total})
+    start, end = _span(char, room if chars is None else min(chars, room), len(body))
+    found = {"text": body[start - 1 : end] if start else "", "first": first, "last": last, "total": total}
+    part = {} if char is None and chars is None and len(body) <= room else {"from": start, "to": end, "of": len(body)}
+    return to_json({**found, **part})
+
+
+def _span(first: int | None, count: int | None, total: int) -> tuple[int, int]:
+    """The first and the last of `count` things of `total`, counted from 1; both are 0 behind the end."""
+    wanted = 1 if first is None else first
+    begin = max(1, total + wanted + 1 if wanted < 0 else wanted)
+    end = total if count is None else min(total, begin - 1 + max(1, count))
+    return (0, 0) if begin > total else (begin, end)
 
 
 def text_clean(text: str | None) -> str | None:
@@ -83,8 +103,11 @@ def body_short(path: str | None, body: str | None) -> int | str | None:
         return None
     body = body.replace("\0", "\ufffd")
     name = path or ""
-    if path_scheme(name) in _TAIL_SCHEMES:
+    scheme = path_scheme(name)
+    if scheme in _TAIL_SCHEMES:
         return _tail(body)
+    if scheme == "prompt":
+        return _ends(name, body)
     suffix = name.rpartition(".")[2].lower()
     if suffix in _CODE and (symbols := _symbols(suffix, body)):
         return _fit_symbols(symbols)
@@ -134,6 +157,14 @@ def _tail(body: str) -> str:
     room = SUMMARY_LENGTH - len(_left(len(body), "earlier character") + "\n") - (len(body) - end)
     start = max(start + 1, end - room)
     return f"{_left(start, 'earlier character')}\n{body[start:]}"
+
+
+def _ends(path: str, body: str) -> str:
+    """The beginning and the end of a prompt, whose question may stand behind a long text."""
+    left = f"\n[… {{}} characters left out; get {path} with char and chars reads them …]\n"
+    room = SUMMARY_LENGTH - len(left) - len(str(len(body)))
+    begin, end = body[: room // 2].rstrip(), body[-(room - room // 2) :].lstrip()
+    return begin + left.format(len(body) - len(begin) - len(end)) + end
 
 
 def _fit_symbols(symbols: list[str]) -> str:

@@ -33,7 +33,9 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
 }
 _TEXT_TOOLS = frozenset({"update", "think"})
 _KNOWN = frozenset({"path", "to", "status", "visibility", "options", "tags", "query", "filter", "pattern"})
-_KNOWN |= frozenset({"line", "limit", "results", "manifest", "map", "state", "outcome", "background", "keep"})
+_KNOWN |= frozenset(
+    {"line", "limit", "char", "chars", "results", "manifest", "map", "state", "outcome", "background", "keep"}
+)
 _FLAGS = frozenset({"manifest", "map", "background", "keep"})
 _SEEN = ("visibility", "tags", "summary")
 """What `set` changes of an entry whose text stays."""
@@ -42,7 +44,7 @@ _HEREDOC = lazy_regex(r"\s*<<([A-Z][A-Za-z0-9_]*)(?=\s)(.*)(?<=\s)\1\s*", re.DOT
 
 
 USUAL = {
-    "get": frozenset({"line", "limit"}),
+    "get": frozenset({"line", "limit", "char", "chars"}),
     "set": frozenset({"tags", "visibility", "summary"}),
     "update": frozenset({"status"}),
     "sh": frozenset({"command"}),

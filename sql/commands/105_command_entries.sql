@@ -109,7 +109,10 @@ cross join entries as e on e.id = t.entry_id and e.kind = 'file'
 cross join contents as c on c.id = e.content_id and c.cut is not null and c.summary is null
 where coalesce(json_extract(m.attributes, '$.visibility'), '') <> 'archived'
     and json_extract(m.attributes, '$.manifest') is null
-    and (json_extract(m.attributes, '$.line', '$.limit') = '[null,null]' or json_extract(m.attributes, '$.map') is not null);
+    and (
+        json_extract(m.attributes, '$.line', '$.limit', '$.char', '$.chars') = '[null,null,null,null]'
+        or json_extract(m.attributes, '$.map') is not null
+    );
 
 -- The entries of a command as lists show them: their characters or why they cannot be read, and the room for the list.
 create view _entry_lines as

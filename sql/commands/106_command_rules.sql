@@ -210,7 +210,7 @@ cross join commands as c on c.id = t.command_id
 cross join entries as e on e.id = t.entry_id
 where not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = c.writer);
 
--- What a queued command asks for, as _faults reads it. is_manifest: it only lists; is_slice: line or limit is given;
+-- What a queued command asks for, as _faults reads it. is_manifest: it only lists; is_slice: lines or characters are named;
 -- decides: it decides on a proposal; keeps_bodies: a set that changes visibility or
 -- attributes alone; found: it has an entry.
 create view _requests as
@@ -225,7 +225,7 @@ select
     json_extract(c.attributes, '$.visibility') as visibility,
     json_extract(c.attributes, '$.tags') as tags,
     json_extract(c.attributes, '$.manifest') is not null as is_manifest,
-    coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null
+    json_extract(c.attributes, '$.line', '$.limit', '$.char', '$.chars') <> '[null,null,null,null]'
     and json_extract(c.attributes, '$.map') is null as is_slice,
     d.command_id is not null as decides,
     -- a set without a body changes entries that exist
@@ -269,7 +269,7 @@ select
                 end
                 then 'validation: ' || c.action || ' needs ' || c.needs || ': ' || c.example || '.'
             when c.action = 'get' and c.is_slice and (c.is_pattern or c.filter is not null)
-                then 'validation: 400: line and limit read one entry; name it exactly, without a pattern or a filter.'
+                then 'validation: 400: line, limit and chars read one entry; name it exactly, without a pattern or a filter.'
             -- without this rule a misspelt visibility would be ignored
             when c.action <> 'rm' and c.visibility not in (select name from visibilities)
                 then 'validation: Invalid visibility "' || c.visibility || '": it is visible, summarized or archived.'

@@ -117,6 +117,8 @@ begin
                     'status', json_extract(new.attributes, '$.status'),
                     'line', json_extract(new.attributes, '$.line'),
                     'limit', json_extract(new.attributes, '$.limit'),
+                    'char', json_extract(new.attributes, '$.char'),
+                    'chars', json_extract(new.attributes, '$.chars'),
                     'manifest', json_extract(new.attributes, '$.manifest'),
                     'map', json_extract(new.attributes, '$.map')
                 )), '$.attributes', json(coalesce(new.attributes, '{}')))

@@ -1,5 +1,5 @@
 -- get: read entries.
--- What it finds becomes visible in the next packet; a slice (line, limit) and a list are told in the log instead.
+-- What it finds becomes visible in the next packet; a slice (line, limit, char, chars) and a list stand in the log instead.
 -- spec: @verb_get
 
 -- seeds
@@ -11,6 +11,8 @@ insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, 
             "body": {"type": "string", "description": "keep those whose text holds these words"},
             "line": {"type": "integer", "description": "first line of a slice; negative counts from the end"},
             "limit": {"type": "integer", "description": "lines of the slice; with map, tokens of the map"},
+            "char": {"type": "integer", "description": "first character of a slice, for long lines; negative: from the end"},
+            "chars": {"type": "integer", "description": "characters of the slice"},
             "like": {"type": "string", "description": "only list those of the path that are about this, best first"},
             "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"},
             "map": {"type": "boolean", "description": "only list the files that the path finds, with what they define"},
@@ -31,18 +33,29 @@ on conflict (action) do update
 
 -- views
 
--- The message of a get with line or limit: the lines that it asks for.
+-- The message of a get of a slice: the lines or characters that it asks for. What a model gets has the room of a list.
 create view _slices as
 select
     c.id as command_id,
     (
         select
-            c.path || char(10) || case s.slice ->> '$.first'
-                when 0
+            c.path || char(10) || case
+                when s.slice ->> '$.first' = 0
                     then '[it has ' || counted(s.slice ->> '$.total', 'line')
                         || coalesce('; line ' || json_extract(c.attributes, '$.line') || ' is behind its end', '') || ']'
+                when s.slice ->> '$.from' = 0
+                    then '[it has ' || counted(s.slice ->> '$.of', 'character')
+                        || coalesce('; character ' || json_extract(c.attributes, '$.char') || ' is behind its end', '')
+                        || ']'
                 else '[lines ' || (s.slice ->> '$.first') || '-' || (s.slice ->> '$.last')
-                    || ' / ' || (s.slice ->> '$.total') || ' total]' || char(10) || (s.slice ->> '$.text')
+                    || ' / ' || (s.slice ->> '$.total') || ' total' || coalesce(
+                        '; characters ' || (s.slice ->> '$.from') || '-' || (s.slice ->> '$.to')
+                        || ' / ' || (s.slice ->> '$.of') || ' of them' || case
+                            when s.slice ->> '$.to' < s.slice ->> '$.of'
+                                then '; go on with char="' || ((s.slice ->> '$.to') + 1) || '"'
+                            else ''
+                        end, ''
+                    ) || ']' || char(10) || (s.slice ->> '$.text')
             end
         from (
             select
@@ -56,7 +69,10 @@ select
                         ), b.body, ''
                     ),
                     cast(json_extract(c.attributes, '$.line') as integer),
-                    cast(json_extract(c.attributes, '$.limit') as integer)
+                    cast(json_extract(c.attributes, '$.limit') as integer),
+                    cast(json_extract(c.attributes, '$.char') as integer),
+                    cast(json_extract(c.attributes, '$.chars') as integer),
+                    case when c.writer = 'model' then (select o.room from _list_rooms as o where o.loop_id = c.loop_id) end
                 ) as slice
             from _command_entries as t
             cross join _entry_bodies as b on b.run_id = c.run_id and b.entry_id = t.entry_id
@@ -66,7 +82,7 @@ select
         ) as s
     ) as message
 from commands as c
-where coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null;
+where json_extract(c.attributes, '$.line', '$.limit', '$.char', '$.chars') <> '[null,null,null,null]';
 
 -- triggers
 

@@ -31,7 +31,7 @@ select
         1
     ) as is_fresh,
     c.entry_id is not null as is_wanted,
-    coalesce(json_extract(c.attributes, '$.line'), json_extract(c.attributes, '$.limit')) is not null as is_slice
+    json_extract(c.attributes, '$.line', '$.limit', '$.char', '$.chars') <> '[null,null,null,null]' as is_slice
 from commands as c
 cross join _run_paths as p on p.run_id = c.run_id and p.path = c.path
 cross join _entry_bodies as b on b.run_id = p.run_id and b.entry_id = p.entry_id

@@ -57,7 +57,10 @@ def test_a_slice_of_nothing_is_empty() -> None:
     assert sliced("", 1, 5) == ("", 0, 0, 0)
 
 
-@given(st.sampled_from([None, "a.py", "a.ts", "a.md", "sh://turn_1/x_1", "known://a"]), st.text(max_size=2000))
+@given(
+    st.sampled_from([None, "a.py", "a.ts", "a.md", "sh://turn_1/x_1", "known://a", "prompt://1"]),
+    st.text(max_size=2000),
+)
 def test_a_summary_is_never_longer_than_its_limit(path: str | None, body: str) -> None:
     assert len(body_summary(path, body) or "") <= 500
 
@@ -161,3 +164,23 @@ def test_one_endless_line_of_output_is_cut_from_the_front() -> None:
 def test_summaries_of_prose_are_cheap() -> None:
     body = "some words in a line of prose\n" * 34
     check_cost(3, lambda: [body_summary("notes.md", body) for _ in range(5000)])
+
+
+@given(
+    st.text("ab\n", max_size=60),
+    st.none() | st.integers(-70, 70),
+    st.none() | st.integers(-3, 70),
+    st.none() | st.integers(1, 70),
+)
+def test_a_slice_of_characters_says_which_they_are(
+    text: str, char: int | None, chars: int | None, most: int | None
+) -> None:
+    found = json.loads(text_slice(text, None, None, char, chars, most) or "")
+    whole = sliced(text, None, None)[0]
+    assert most is None or len(found["text"]) <= most
+    if "of" in found:
+        assert found["of"] == len(whole)
+        assert found["text"] == (whole[found["from"] - 1 : found["to"]] if found["from"] else "")
+    else:
+        assert whole.startswith(found["text"])
+        assert found["text"] == sliced(text, 1, found["last"])[0] if found["last"] else not whole
