@@ -85,6 +85,10 @@ def _edited(current: str | None, body: str, warnings: list[str]) -> tuple[str | 
     if "@@" in body and (change := _hunks_alone(body)):
         return apply_hunks(current, change, warnings), False
     check_copied(body.split("\n"), current)
+    if _is_bare_hunk(body, current):
+        raise Unreadable(
+            f"The body looks like lines of a diff. Nothing was changed. Write '@@' above them. {_ON_PURPOSE}"
+        )
     if nearly_sed(body):
         raise Unreadable(
             "The body looks like commands of sed, but only s/old/new/ with the flags g, i, m and s is read. "
@@ -97,7 +101,22 @@ def edit_has_marks(body: str | None) -> int | None:
     """0 where `body` holds no sign of an edit or a patch, so that `edit_apply` makes just `body` of any text; else 1."""
     if body is None:
         return None
-    return int(any(sign in body for sign in _SIGNS) or _LINE_SIGNS.search(f"\n{body}") is not None)
+    return int(any(sign in body for sign in _SIGNS) or _is_signed(body) or _LINE_SIGNS.search(f"\n{body}") is not None)
+
+
+def _is_signed(body: str) -> bool:
+    """Whether lines of `body` begin with `-`, and others with `+`."""
+    return ("\n-" in body or body.startswith("-")) and ("\n+" in body or body.startswith("+"))
+
+
+def _is_bare_hunk(body: str, current: str) -> bool:
+    """Whether each line of `body` has a sign, and all old ones among them are lines of the text."""
+    if not _is_signed(body):
+        return False
+    lines = [line for line in body.split("\n") if line.strip()]
+    present = {line.strip() for line in current.split("\n")}
+    signed = all(line[0] in "+- " for line in lines)
+    return signed and all(line[1:].strip() in present for line in lines if line[0] == "-")
 
 
 def _hunks_alone(body: str) -> Change | None:

@@ -201,6 +201,8 @@ class _Reader:
         while hunk.lines and not self.lines[self.at - 1].strip() and self.lines[self.at - 1][:1] != " ":
             hunk.lines.pop()
             self.at -= 1
+        if counts is None or counts[0]:
+            _forget_number(hunk)
         self._check(hunk, begin)
         self.file.hunks.append(hunk)
         while self.at < len(self.lines) and not self.lines[self.at].strip():
@@ -228,6 +230,12 @@ class _Reader:
             raise BadPatch(
                 f"{self.file.path} is a new file, of {_NOWHERE}: its line {wrong[:80]!r} must begin with '+'"
             )
+
+
+def _forget_number(hunk: Hunk) -> None:
+    """Leave out the line number of new lines alone, if their counts do not say that they are."""
+    if all(line.startswith(("+", "\\")) for line in hunk.lines):
+        hunk.line = None
 
 
 def _named(side: str) -> str | None:

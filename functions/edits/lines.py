@@ -107,7 +107,7 @@ class Lines:
         if last:
             rows.append(last)
             ends.append("")
-        return cls(mark, rows, ends, [False] * len(rows), Habits(list(rows)))
+        return cls(mark, rows, ends, [False] * len(rows), Habits(rows))
 
     def text(self) -> str:
         """The text that the lines make."""

@@ -319,6 +319,77 @@ def test_a_blank_line_at_the_end_of_deleted_lines_goes_with_them(body: str, curr
     assert edited(current, body) == expected
 
 
+CLASS = "class A:\n    def f(self):\n        return 1\n    x = 2\n"
+
+
+@pytest.mark.parametrize("shape", [lambda one, other: pair(one, other), lambda one, other: block_of(one, other)])
+def test_a_shallower_line_keeps_its_depth(shape: Any) -> None:
+    """It fell into the function before it."""
+    body = shape("    return 1\nx = 2", "    return 1\nx = 3\n    y = 4")
+    assert edited(CLASS, body) == CLASS.replace("x = 2\n", "x = 3\n        y = 4\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "search", "replace", "expected"),
+    [
+        (
+            "    a = 1\n\n    b = 2\n    c = 3\n",
+            "\nb = 2\nc = 3",
+            "\nb = 2\nc = 4",
+            "    a = 1\n\n    b = 2\n    c = 4\n",
+        ),
+        (
+            "\tif a:\n\t\tb\n",
+            "    if a:\n        b",
+            "    if a:\n        b\n            c",
+            "\tif a:\n\t\tb\n\t\t\tc\n",
+        ),
+        (
+            "  a:\n    b: 1\n",
+            "    a:\n        b: 1",
+            "    a:\n        b: 2\n            c: 3",
+            "  a:\n    b: 2\n      c: 3\n",
+        ),
+        ("    a:\n        b\n", "\ta:\n\t\tb", "\ta:\n\t\tc\nd", "    a:\n        c\nd\n"),
+        ("\n    x\n", "\nx\n", "\ny\n", "\n    y\n"),
+    ],
+)
+def test_depths_are_mapped_by_the_lines_that_were_found(text: str, search: str, replace: str, expected: str) -> None:
+    assert edited(text, pair(search, replace)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "search", "replace", "told"),
+    [
+        # a line that stays and has other white space at its end: shall that go?
+        ("one  \ntwo\n\nthree\n", "one\ntwo\n", "one\n2\n", "ends in other white space"),
+        ("a\n    \nb\n", "a\n\nb", "A\n\nb", "ends in other white space"),
+        # depths of which no rule tells
+        ("    a\n        b\n", "  a\n  b", "  a\n c", "is not certain"),
+        ("        x\n", "    x", "    x\ny", "is not certain"),
+        ("\tx\n", "x", "if x:\n    x", "is not certain"),
+        # blanks in a text of tabs: the searched line has none
+        ("func f() {\n\tx()\n}\n", "func f() {", "func f() {\n    y()", "indented by blanks, the text by tabs"),
+        ("def f():\n    x\n", "def f():", "def f():\n\ty", "indented by tabs, the text by blanks"),
+        # one of two equal lines goes, and one of them is the last, without a line feed
+        ("a\nx\nx", "a\nx\nx", "a\nx", "which of the repeated lines stays"),
+    ],
+)
+def test_what_is_not_certain_is_refused(text: str, search: str, replace: str, told: str) -> None:
+    assert told in conflict(text, pair(search, replace))
+
+
+def test_what_another_edit_wrote_is_not_taken_for_what_was_there() -> None:
+    body = pair("a", "a\nx = 1") + "\n" + pair("x = 1", "x = 2")
+    assert "another edit of this set wrote it" in conflict("a\nb\n    x = 1\n", body)
+
+
+def test_lines_of_a_diff_without_a_head_never_become_the_text() -> None:
+    failed = applied("a\nb\n", "-a\n+c\n b")
+    assert (failed["outcome"], "Write '@@' above them" in failed["message"]) == ("validation", True)
+    assert edited("a\n", "- one\n+ two\n") == "- one\n+ two\n"
+
+
 # 4. what stays untouched, and what is not there
 
 

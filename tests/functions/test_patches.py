@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import check_cost
 
+from engine.functions.edits.bodies import edit_apply
 from engine.functions.edits.comparison import edit_diff
 from engine.functions.edits.patches import patch_apply, patch_parse
 
@@ -420,6 +421,68 @@ def test_two_hunks_that_change_the_same_are_a_conflict() -> None:
     assert "two hunks change line 2" in conflict("a\nb\nc\n", " a", "-b", "@@", "-b", " c")
     assert "two hunks add lines below line 1" in conflict("a\nb\n", " a", "+x", "@@", " a", "+x")
     assert patched("a\nb\n", update(" a", "+x", "@@", "-b", "+B")) == "a\nx\nB\n"
+
+
+def test_the_one_exact_place_counts_wherever_it_is() -> None:
+    """The place behind the hunk before it won, though only white space was like it there."""
+    text = "    x = 1\na\nx = 1\nb\n  x = 1\n"
+    assert patched(text, update("-b", "+B", "@@", "-x = 1", "+x = 2")) == "    x = 1\na\nx = 2\nB\n  x = 1\n"
+    assert "2 places, in line 1, 3" in conflict("x\na\nx\n", " x", "+y")
+    assert "2 places, in line 1, 3" in conflict("a\nb\na\n", "-b", "+B", "@@", "-a", "+A")
+
+
+def test_a_heading_is_a_line_not_words_in_one() -> None:
+    text = 'class A:\n    """Not a class B: at all."""\n    x = 1\nclass B:\n    x = 1\nclass C:\n    x = 1\n'
+    assert patched(text, update("@@ class B:", "-    x = 1", "+    x = 2")) == text.replace(
+        "class B:\n    x = 1", "class B:\n    x = 2"
+    )
+    assert "was not found" in conflict(text, "@@ a class B", "-    x = 1", "+    x = 2")
+    twice = "def f():\n    x\n    x\n"
+    assert "2 places, in line 2, 3" in conflict(twice, "@@ def f():", "-    x", "+    y")
+    assert "2 places, in line 1, 3" in conflict("def f():\n    x\ndef f():\n    y\n", "@@ def f():", "+    z")
+
+
+def test_a_line_number_that_fits_another_place_than_the_text_is_a_conflict() -> None:
+    diff = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-x\n+y\n"
+    assert applied("    x\na\nx\n", diff)["outcome"] == "conflict"
+    assert patched("x\na\nx\n", diff) == "y\na\nx\n"
+    assert patched("x\r\na\r\nx\r\n", diff) == "y\r\na\r\nx\r\n"
+
+
+@pytest.mark.parametrize("head", ["@@", "@@ ... @@", "@@ -2 @@", "@@ -2,3 +2,4 @@"])
+def test_new_lines_without_a_place_are_refused(head: str) -> None:
+    diff = f"--- a/f\n+++ b/f\n{head}\n+x\n"
+    assert "only new lines" in applied("a\nb\n", diff)["message"]
+    assert patched("a\nb\n", diff.replace(head, "@@ -1,0 +2 @@")) == "a\nx\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "lines", "after"),
+    [
+        ("a\r\nb", [" a", "-b", "+c"], "a\r\nc"),
+        ("a\r\nb", [" a", " b", "+c"], "a\r\nb\r\nc"),
+        ("a\r\nb", [" b", "+c"], "a\r\nb\r\nc"),
+        ("a\nb", [" a", "-b"], "a\n"),
+        ("a\r\n\r\nz\r\n", ["", "+new", " z"], "a\r\n\r\nnew\r\nz\r\n"),
+        ("a\r\nb\n", ["-a\r", "+x\r", " b"], "x\r\nb\n"),
+        ("a\r\nb\n", ["-a", "+x", "@@", "-b", "+y"], "x\r\ny\n"),
+    ],
+)
+def test_new_lines_end_as_their_neighbours(before: str, lines: list[str], after: str) -> None:
+    assert patched(before, update(*lines)) == after
+
+
+def test_lines_that_end_otherwise_are_not_guessed_at() -> None:
+    assert "CR LF and in LF" in conflict("a\r\nb\n", " a", "+x", " b")
+
+
+@pytest.mark.parametrize("first", ["@@\n", "--- a/f\n+++ b/f\n@@ @@\n", "*** Begin Patch\n*** Update File: f\n"])
+def test_a_shallower_line_of_a_hunk_keeps_its_depth(first: str) -> None:
+    text = "class A:\n    def f(self):\n        return 1\n    x = 2\n"
+    body = f"{first}     return 1\n-x = 2\n+x = 3\n" + ("*** End Patch" if "***" in first else "")
+    change = parsed(body)["files"]
+    result = patch_apply(text, json.dumps(change[0])) if change else edit_apply(text, body)
+    assert json.loads(result or "")["body"] == text.replace("x = 2", "x = 3")
 
 
 # 3. what stays

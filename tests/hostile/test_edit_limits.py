@@ -64,6 +64,61 @@ def test_thousands_of_hunks_in_a_large_text_end(monkeypatch: pytest.MonkeyPatch,
     assert "longer than 0.3 s" in result["message"]
 
 
+LONG = "x" * 1_000_000
+MANY = "".join(f"{'    ' * (number % 5)}line {number % 700} of {number}\n" for number in range(30_000))
+
+
+@pytest.mark.parametrize(
+    ("current", "old", "new"),
+    [
+        (f"a\n{LONG}\nb\n", "b", "c"),
+        (f"a\n  {LONG}\nb\n", LONG, LONG + "y"),
+        (f"a\n{LONG}\nb\n", "nowhere", "c"),
+        (f"a\n{LONG}\nb\n", LONG + "y", "c"),
+        (f"a\n{LONG} end\nb\n", "end", "c"),
+        (" " * 1_000_000 + "\nb\n", "b", "c"),
+        ("\n" * 200_000, "", "c"),
+        ("\n" * 60_000 + "b\n", "\n" * 20_000 + "b", "c"),
+        (MANY, "line 3 of 21003", "c"),
+        (MANY, "line 3 of 7000x\nline 4", "c"),
+        (MANY, "\n".join(f"line {number % 700} of {number}" for number in range(20_000)), "c"),
+        ("a b\n" * 60_000, "a b\n" * 20_000 + "a c", "c"),
+        ("\t" * 500_000 + "a\n" + "\t" * 400_000 + "b\n", " " * 500_000 + "a", " " * 300_000 + "c"),
+    ],
+)
+def test_edits_of_long_lines_and_of_many_are_quick(current: str, old: str, new: str) -> None:
+    """In all notations; the result is an outcome, whatever it is."""
+    hunk = "\n".join([*(f"-{line}" for line in old.split("\n")), *(f"+{line}" for line in new.split("\n"))])
+    codex = json.loads(patch_parse(f"*** Begin Patch\n*** Update File: f\n@@ line 2 of\n{hunk}\n*** End Patch") or "")
+    assert codex["files"]
+    for body in (
+        f"<<SEARCH_1\n{old}\nSEARCH_1\n<<REPLACE_1\n{new}\nREPLACE_1",
+        f"<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE",
+        f"@@\n{hunk}",
+        f"<<REPLACE 1:abc|{old[:100]}\n{new}\nREPLACE",
+    ):
+        check_cost(6, lambda body=body: edit_apply(current, body))
+    check_cost(6, lambda: patch_apply(current, json.dumps(codex["files"][0])))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<<REPLACE 2:ff9|" + "a " * 500_000 + "\nx\nREPLACE",
+        "<<REPLACE 2:ff9|" + " " * 1_000_000 + "x\nx\nREPLACE",
+        "<<REPLACE " + "[" * 1_000_000,
+        "<<DELETE " + "1" * 1_000_000 + " DELETE",
+        "<<REPLACE\n" + "9:abc|" * 200_000 + "\nREPLACE",
+        "s/a/b/;\n" * 120_000 + "2s/a/b/",
+        "s/" + "\\" * 900_000 + "/b/x",
+        "-a\n+b\n" * 200_000,
+        "<<SEARCH\n" + "\n" * 500_000 + "SEARCH\n<<REPLACE\n\nREPLACE",
+    ],
+)
+def test_hostile_edits_cost_linear_time(body: str) -> None:
+    check_cost(6, lambda: edit_apply("a\nb\n", body))
+
+
 @pytest.mark.parametrize("different", [1, 100])
 def test_diffs_of_large_texts_are_quick_and_right(different: int) -> None:
     count = 20_000
