@@ -5,6 +5,7 @@ spec: @engine_status
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,10 +18,10 @@ from .shared import DbOption, JsonOption, db_flag, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from engine.api import Database
     from engine.db.database import Row
+    from engine.db.log_file import LogFile
 
 _COUNTS = """
     select
@@ -37,8 +38,6 @@ _TODAY = """
     where day = date('now')
 """
 _LEASES = "select run, holder, expires_at from run_leases order by run"
-_LONG_LOG = 16 << 20
-"""Bytes of a -wal file that a reader seems to hold back."""
 _WAITS = {
     "person": "a decision",
     "model": "the model",
@@ -70,6 +69,11 @@ def status(
       engine status demo
       engine status demo --json | jq .capabilities.tools
     """
+    from engine.db.locate import database_to_read
+    from engine.db.log_file import log_of
+
+    # before the database is opened: the index of its log is not read beside SQLite's locks
+    log = log_of(database_to_read(db, Path.cwd()))
     with open_to_read(db) as database:
         alias = None if run is None else run_or_latest(database, run)
         work, leases = _work(database, alias), _leases(database)
@@ -82,7 +86,7 @@ def status(
                 _print_capabilities(may)
             return
         about = {
-            "file": _file(database),
+            "file": _file(database, log),
             "counts": database.row(_COUNTS),
             "today": database.row(_TODAY),
             "work": work,
@@ -118,16 +122,18 @@ def _driver(holder: str | None) -> dict[str, Any] | None:
     return None if known is None else {"pid": known.pid, "state": identity.state(known)}
 
 
-def _file(db: Database) -> dict[str, Any]:
+def _file(db: Database, log: LogFile) -> dict[str, Any]:
     """The path of the file and its sizes in bytes."""
     place = db.path
     pages = {name: db.value(f"pragma {name}") for name in ("page_count", "freelist_count", "page_size")}
-    log = place.with_name(f"{place.name}-wal")
     return {
         "path": str(place),
         "bytes": pages["page_count"] * pages["page_size"],
         "free_bytes": pages["freelist_count"] * pages["page_size"],
-        "log_bytes": log.stat().st_size if log.exists() else 0,
+        "log_bytes": log.size,
+        "log_waiting_bytes": log.waiting,
+        "log_readers": list(log.readers),
+        "log_problem": log.told() if log.is_held_back else None,
     }
 
 
@@ -162,12 +168,8 @@ def _print_file(about: Mapping[str, Any]) -> None:
     )
     unknown = f", and {counted(today['unknown_prices'], 'answer')} of unknown price" if today["unknown_prices"] else ""
     print_text(f"today  {counted(today['answers'], 'answer')}, {dollars(today['known_cost'])}{unknown}")
-    if file["log_bytes"] > _LONG_LOG:
-        say(
-            f"the log is {_megabytes(file['log_bytes'])} long: a program that has the file open keeps it from shrinking; "
-            "close readers that stay open",
-            "yellow",
-        )
+    if file["log_problem"]:
+        say(f"{file['log_problem']}; end it, or the transaction that it reads in", "yellow")
 
 
 def _megabytes(size: int) -> str:

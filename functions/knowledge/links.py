@@ -14,10 +14,11 @@ _MOST_CHARACTERS = 200_000
 _MOST_WORDS = 50_000
 _LONGEST_TITLE = 200
 _LONGEST_TARGET = 1_000
-# bounded, so that no line takes longer than its length; an image is no link
-_LINK = lazy_regex(
-    r"(?<!!)\[([^\[\]]{1,300})\]\([ \t]{0,20}(<[^<>\n]{1,1000}>|[^\s()<>]{1,1000})(?:[ \t][^()\n]{0,300})?\)"
-)
+# bounded, so that no line takes longer than its length; an image is no link, and one around an image is called like it
+_TARGET = r"\([ \t]{0,20}(<[^<>\n]{1,1000}>|[^\s()<>]{1,1000})(?:[ \t][^()\n]{0,300})?\)"
+_IMAGE = r"!\[([^\[\]]{0,300})\]\([^()\n]{0,1000}\)"
+_LINK = lazy_regex(rf"(?<!!)\[(?:[ \t]{{0,20}}{_IMAGE}([^\[\]]{{0,300}})|([^\[\]]{{1,300}}))\]{_TARGET}")
+_ADDRESS = lazy_regex(r"https?://[^\s/]", re.IGNORECASE)
 _FENCE = lazy_regex(r"\s{0,3}(`{3,}|~{3,})")
 _ELSEWHERE = lazy_regex(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\\")
 
@@ -25,15 +26,16 @@ _ELSEWHERE = lazy_regex(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\\")
 def markdown_links(text: str | None, folder: str | None) -> str | None:
     """The links `[title](path)` of a text to files, as a JSON array of objects: line (from 1), title, target.
 
-    A target is resolved against `folder` ('' or ending in '/') and is a path below the root: links to addresses, absolute
-    paths and places in the text itself are left out, and so are images, links in blocks of code, a second link to the same
-    file, and one that leads out of the root. What follows '#' or '?' is cut off.
+    A target is a path below the root, resolved against `folder` ('' or ending in '/') without what follows '#' or '?', or an
+    address of http or https as it stands. Other addresses, absolute paths and places in the text itself are left out,
+    and so are images, links in blocks of code, a second link to the same target, and one that leads out of the root. A link
+    around an image has the text of the image for a title.
     """
     if text is None or folder is None:
         return None
     found: dict[str, dict[str, object]] = {}
     for line, title, target in _links(text):
-        path = _resolved(folder, target)
+        path = target if _ADDRESS.match(target) else _resolved(folder, target)
         if path and path not in found:
             found[path] = {"line": line, "title": " ".join(title.split())[:_LONGEST_TITLE], "target": path}
             if len(found) == MOST_LINKS:
@@ -63,7 +65,9 @@ def _links(text: str) -> Iterator[tuple[int, str, str]]:
             fence = "" if fence else mark[1]
         elif not fence:
             for link in _LINK.finditer(line[:5_000]):
-                yield number, link[1], link[2].strip("<>")
+                title = link[3] or f"{link[1] or ''} {link[2] or ''}".strip()
+                target = link[4].strip("<>")
+                yield number, title or target, target
 
 
 def _resolved(folder: str, target: str) -> str | None:

@@ -161,6 +161,14 @@ values
         'characters of the instructions of a project that a packet shows, and as many of all folders below it'
     ),
     (
+        'reference_files', '*', 'text', null, null, 0,
+        'globs over the files that instructions refer to, separated by commas, such as *.md, docs/*; empty: none'
+    ),
+    (
+        'external_references', '0', 'whole', 0, 1, 1,
+        '1: the addresses that instructions refer to are listed behind them, too'
+    ),
+    (
         'skill_folders',
         '.agents/skills,.claude/skills,.codex/skills,.gemini/skills,.opencode/skills,.github/skills,.cursor/skills',
         'text', null, null, 0, 'folders of a project that have skills, separated by commas; empty: none'

@@ -94,7 +94,21 @@ cross join document_links as l on l.entry_id = i.entry_id and l.content_id = i.c
 cross join file_stats as f on f.project_id = i.project_id and f.path = l.target and f.kind = 'text'
 cross join entries as e on e.scope = 'project:' || i.project_id and e.path = l.target
 join contents as c on c.id = e.content_id
-where l.target <> i.path;
+where l.target <> i.path
+    and exists (
+        select 1
+        from settings as s
+        cross join json_each('[' || replace(json_quote(s.value), ',', '","') || ']') as g
+        where s.name = 'reference_files' and l.target glob trim(g.value)
+    );
+
+-- The addresses that the instructions of a project refer to, where the setting external_references is on.
+create view _external_references as
+select i.project_id, i.folder, l.ordinal, l.title, l.target
+from _instruction_files as i
+cross join document_links as l on l.entry_id = i.entry_id and l.content_id = i.content_id
+where (l.target glob 'http://*' or l.target glob 'https://*' or l.target glob 'HTTP*')
+    and '1' = (select s.value from settings as s where s.name = 'external_references');
 
 create view document_references as
 -- The files that instructions refer to by a link, with the title and the line of the link: what a model can get when its
@@ -121,8 +135,15 @@ select
         select group_concat(line, char(10))
         from (
             select '* ' || r.shown_path || ' - ' || coalesce(fence_path(r.title), r.title) as line
-            from _references as r
-            where r.project_id = i.project_id and r.folder = i.folder
+            from (
+                select ordinal, shown_path, title
+                from _references
+                where project_id = i.project_id and folder = i.folder
+                union all
+                select ordinal, coalesce(fence_path(target), target), title
+                from _external_references
+                where project_id = i.project_id and folder = i.folder
+            ) as r
             order by r.ordinal
             limit 50
         )

@@ -53,6 +53,8 @@ def test_a_reader_that_never_ends_is_named_and_a_log_that_is_moved_is_not_told_o
         assert found.is_held_back
         if sys.platform == "linux":
             assert found.readers == (reader.pid,)
+        shown = engine(folder, "status", "--db", "t.db")
+        assert "cannot be moved into the file" in shown.stdout + shown.stderr
         said = engine(folder, "doctor", "--db", "t.db").stdout
         assert "cannot be moved into the file" in said
         assert str(reader.pid) in said or sys.platform != "linux"

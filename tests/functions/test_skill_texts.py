@@ -122,9 +122,25 @@ def test_links_to_files_are_found_and_others_are_not() -> None:
 ```
 [again](./docs/../docs/one.md#part) [up](../up.md) [coded](%2e%2e/%2e%2e/x.md) [spaces](a%20b.md?x=1)
 """
-    assert links(text) == [(1, "One", "docs/one.md"), (1, "two words", "docs/two words.md"), (6, "spaces", "a b.md")]
+    assert links(text) == [
+        (1, "One", "docs/one.md"),
+        (1, "two words", "docs/two words.md"),
+        (2, "web", "https://example.org"),
+        (6, "spaces", "a b.md"),
+    ]
     assert links("[up](../up.md) [out](../../out.md)", "src/") == [(1, "up", "up.md")]
     assert len(links("\n".join(f"[a](f{number})" for number in range(300)))) == MOST_LINKS
+
+
+def test_a_link_around_an_image_is_a_link() -> None:
+    assert links("[![build state](i.svg)](doc.md) ![x](y.png)") == [(1, "build state", "doc.md")]
+    assert links('[![](i.svg "t") the guide](<a b.md>)') == [(1, "the guide", "a b.md")]
+    assert links("[![](i.svg)](doc.md#part)") == [(1, "doc.md#part", "doc.md")]
+    assert links("[![a](i.svg)](https://ci.example/x) [b](c.md)") == [
+        (1, "a", "https://ci.example/x"),
+        (1, "b", "c.md"),
+    ]
+    assert links("![![a](b)](c)") == []
 
 
 def test_words_of_a_title_are_found_in_their_forms() -> None:

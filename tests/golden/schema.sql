@@ -1495,6 +1495,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _explain_rules (run_id, project_id, prompt)
 -- view _explained_decisions (explained_id, readable, plain, policy_id, level, name, decision, message, grant_id, hidden)
 -- view _explained_programs (explained_id, ordinal, program, arguments, policy_id, level, name, decision, message)
+-- view _external_references (project_id, folder, ordinal, title, target)
 -- view _fail_command (command_id, fault)
 -- view _faults (command_id, fault)
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
