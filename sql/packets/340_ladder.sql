@@ -37,48 +37,63 @@ from turns
 where false;
 
 -- The entries that each step of the ladder takes: those that it archives (342), and the visible ones that it summarizes,
--- as far as that makes them shorter. Step 2: those that the turn before wrote or made visible, prompts excepted. Step 4:
--- the prompt of the loop and, where the prompt alone frees too little and all others free enough, the other entries, the
--- oldest first, until a tenth of the ceiling is free. Without that tenth the next turn would overflow again.
+-- as far as that makes them shorter; the oldest use first, until a tenth of the ceiling is free, without which the next turn
+-- would overflow again. Step 2 takes what was read or done before the turn before, where that is enough. Step 4 takes any
+-- entry: first what would be too long by itself, then older results, older facts, and at last what the turn before brought,
+-- little more of it than has to. The prompt of the loop goes where all of them are too little.
 create view _ladder_candidates as
 select turn_id, step, entry_id, path, turn, tokens
 from _archivable_entries
 union all
-select turn_id, case place when 1 then 2 else 4 end as step, entry_id, path, turn, tokens
+select turn_id, case when is_old_result and is_first and freed_by_old >= overflow then 2 else 4 end as step, entry_id, path,
+    turn, tokens
 from (
     select
         *,
-        sum(case when place < 3 then 0 else tokens end) over (partition by turn_id order by place, since, entry_id)
-        - tokens as freed_before,
-        sum(case when place < 2 then 0 else tokens end) over (partition by turn_id) as freed_by_all,
-        sum(case when place = 2 then tokens else 0 end) over (partition by turn_id) as freed_by_prompt
+        sum(case when is_task then 0 else tokens end) over (
+            partition by turn_id
+            order by overflow > freed_by_all - tokens and not is_task desc, is_new, not is_old_result, since, entry_id
+        ) - tokens as freed_before
     from (
         select
-            t.id as turn_id,
-            case
-                when c.is_task then 2
-                when c.last_used_turn = t.sequence - 1 and c.category <> 'prompt' then 1
-                else 3
-            end as place,
-            max(c.last_used_turn, c.turn) as since,
-            c.entry_id,
-            c.path,
-            c.turn,
-            cast(ceil(c.expansion / c.chars_per_token) as integer) as tokens,
-            t.context_tokens - b.ceiling as overflow,
-            b.ceiling
-        from _open_costs as c
-        join turns as t on t.id = c.turn_id
-        join _loop_ceilings as b on b.loop_id = t.loop_id
-        where c.visibility = 'visible' and c.expansion > 0
+            *,
+            sum(tokens * is_old_result) over (partition by turn_id) as freed_by_old,
+            sum(case when is_task then 0 else tokens end) over (partition by turn_id) as freed_by_all,
+            sum(case when is_task then tokens else 0 end) over (partition by turn_id) as freed_by_prompt
+        from (
+            select
+                t.id as turn_id,
+                t.ladder < 2 as is_first,
+                c.is_task,
+                c.last_used_turn = t.sequence - 1 as is_new,
+                c.last_used_turn <> t.sequence - 1
+                -- one by one the schemes would be a table
+                and (c.category = 'logging' or instr(' file http https mcp sh env subtask execute ', ' ' || c.kind || ' '))
+                    as is_old_result,
+                max(c.last_used_turn, c.turn) as since,
+                c.entry_id,
+                c.path,
+                c.turn,
+                cast(ceil(c.expansion / c.chars_per_token) as integer) as tokens,
+                -- the provider refused one that should have fitted
+                case when t.context_tokens > b.ceiling then t.context_tokens - b.ceiling else b.ceiling / 5 end as overflow,
+                b.ceiling
+            from _open_costs as c
+            join turns as t on t.id = c.turn_id
+            join _loop_ceilings as b on b.loop_id = t.loop_id
+            where c.visibility = 'visible' and c.expansion > 0
+        )
     )
 )
-where place < 3
-    or (
-        overflow > freed_by_prompt
-        and freed_by_all >= overflow
-        and freed_before < overflow - freed_by_prompt + ceiling / 10
-    );
+where case
+    when is_task then freed_by_all < overflow
+    -- what is told of it takes room, too
+    when freed_by_all >= overflow
+        then freed_before < overflow + case when is_new then min(ceiling / 20, 400) else ceiling / 10 end
+    when freed_by_all + freed_by_prompt >= overflow then freed_before < overflow - freed_by_prompt + ceiling / 10
+    -- all of it is too little: older entries stay in view
+    else is_new
+end;
 
 -- Take the next step of the ladder: insert into _take_ladder_step (turn_id, from_step). from_step is the last step
 -- taken, 0 for none.
@@ -161,6 +176,12 @@ left join (
     group by turn_id
 ) as n on n.turn_id = t.id
 left join _archive_notes as a on a.turn_id = t.id;
+
+-- Tell the model what the ladder has done: insert into _tell_ladder (turn_id), by _late_call.
+create view _tell_ladder as
+select id as turn_id
+from turns
+where false;
 
 -- triggers
 
@@ -246,8 +267,7 @@ begin
         and v.visibility in ('visible', case when d.step in (3, 5) then 'summarized' else 'visible' end);
 end;
 
--- The next step is the first one that has candidates; where none has, it is 6, and the turn is judged. One error in the
--- log tells of all steps for this packet: each step replaces it.
+-- The next step is the first one that has candidates; where none has, it is 6, and the turn is judged.
 create trigger _take_ladder_step__take
 instead of insert on _take_ladder_step
 begin
@@ -257,26 +277,40 @@ begin
     from (
         select *, min(step) over () as next_step
         from _ladder_candidates
-        where turn_id = new.turn_id and step > new.from_step
+        -- the fourth is taken as long as it has candidates
+        where turn_id = new.turn_id and (step > new.from_step or (step = 4 and new.from_step = 4))
     )
     where step = next_step;
     update turns
     set ladder = coalesce(
-            (select max(d.step) from demotions as d where d.turn_id = new.turn_id and d.step > max(new.from_step, 1)), 6
+            (select max(d.step) from demotions as d where d.turn_id = new.turn_id and d.step > max(new.from_step, 1)),
+            (
+                select max(d.step)
+                from demotions as d
+                join run_views as v on v.run_id = turns.run_id and v.entry_id = d.entry_id and v.visibility = 'visible'
+                where d.turn_id = new.turn_id and d.step = 4 and new.from_step = 4
+            ), 6
         )
     where id = new.turn_id;
     insert into _demote (turn_id, step)
     select id, ladder
     from turns
     where id = new.turn_id and ladder < 6;
+    insert into _late_call (door, a) values ('_tell_ladder', new.turn_id);
+    insert into _late_call (door, a)
+    select '_judge_turn', id
+    from turns
+    where id = new.turn_id and ladder = 6;
+end;
+
+-- One error in the log tells of all steps for this packet: each step replaces it.
+create trigger _tell_ladder__tell
+instead of insert on _tell_ladder
+begin
     delete from turn_errors
     where turn_id = new.turn_id and slug = 'budget';
     insert into turn_errors (turn_id, status, message, slug, soft, detail)
     select turn_id, 413, message, 'budget', soft, '{"source":"budget"}'
     from _ladder_reports
     where turn_id = new.turn_id;
-    insert into _late_call (door, a)
-    select '_judge_turn', id
-    from turns
-    where id = new.turn_id and ladder = 6;
 end;

@@ -30,8 +30,9 @@ from (
 )
 where ratio > 0;
 
--- The results of tools that condensing summarizes in the packet of an open turn: log entries and output channels that
--- are visible and shorter when summarized, all but the newest four. A result that was read again counts as new.
+-- The results of tools that condensing summarizes in the packet of an open turn: log entries, output channels, and files and
+-- pages that were read as a whole, that are visible and shorter when summarized, all but the newest four. A result that was
+-- read again counts as new.
 create view _condensable_results as
 select turn_id, step, entry_id, path, turn, tokens
 from (
@@ -50,6 +51,7 @@ from (
         and c.expansion > 0
         and (
             c.kind in (select name from tools)
+            or c.kind in ('file', 'http', 'https', 'mcp')
             -- log://turn_N/ is followed by the action; updates, errors and messages of the budget are no results
             or (
                 c.category = 'logging'

@@ -34,6 +34,7 @@ select
     run_id,
     entry_id,
     path,
+    kind,
     category,
     visibility,
     turn,
@@ -52,6 +53,7 @@ from (
         v.run_id,
         v.entry_id,
         e.path,
+        e.kind,
         s.category,
         v.visibility,
         v.turn,
@@ -113,8 +115,13 @@ select
 from (
     select
         run_id,
-        case when category <> 'prompt' and last_used_turn = next_turn - 1 then 2 else 4 end as step,
-        case when is_task then 0 else 1 end as place,
+        case
+            when last_used_turn = next_turn - 1 then 4
+            when category = 'logging' or kind in ('file', 'http', 'https', 'mcp', 'sh', 'env', 'subtask', 'execute') then 2
+            else 4
+        end as step,
+        -- what the turn before brought goes last, but for the prompt
+        case when is_task then 2 else last_used_turn = next_turn - 1 end as place,
         max(last_used_turn, turn) as since,
         entry_id, path, visibility, turn, last_used_turn,
         freed_in_short as tokens

@@ -103,7 +103,7 @@ def test_a_packet_that_is_still_too_long_goes_down_the_ladder(db: engine.Databas
     model = script(tmp_path, NOTES + GO_ON, slices(*range(9)) + GO_ON, DONE)
     assert db.run("Go", model=model, context_limit=limit, condense_ratio=0.75).status == 200
     steps = db.rows("select step, count(*) as entries from demotions group by step order by step")
-    assert steps == [{"step": 1, "entries": 5}, {"step": 2, "entries": 4}]
+    assert steps == [{"step": 1, "entries": 5}, {"step": 3, "entries": 9}]
     packet = db.value("select text from packet_texts where turn = 3 and role = 'user'")
     assert packet.count("Condensed: 5 old results") == packet.count("Context overflow: ") == 1
     assert db.value("select context_tokens <= (select ceiling from _loop_ceilings) from turns where sequence = 3")
@@ -131,3 +131,63 @@ def test_a_run_that_was_delegated_to_has_a_ratio_of_its_own(
         "join runs as r on r.id = t.run_id"
     )
     assert found == ([] if ratio is None else [{"alias": "child", "ratio": ratio}])
+
+
+# whole files
+
+
+def files(folder: Path, count: int, words: int) -> Path:
+    root = folder / "root"
+    root.mkdir()
+    for number in range(count):
+        (root / f"f{number}.txt").write_text(f"file {number} " + "word " * words, encoding="utf-8")
+    return root
+
+
+def shown(db: engine.Database) -> list[int]:
+    rows = db.rows("select path from known_entries where path glob 'f?.txt' and visibility = 'visible' order by path")
+    return [int(row["path"][1:].split(".")[0]) for row in rows]
+
+
+def reads(count: int) -> list[str]:
+    return [f'<get path="f{number}.txt"/><update status="102">{number}</update>' for number in range(count)]
+
+
+def test_whole_files_are_old_results_too(db: engine.Database, tmp_path: Path) -> None:
+    root = files(tmp_path, 8, 400)
+    result = db.run("Go", model=script(tmp_path, *reads(8), DONE), root=root, context_limit=18_000, condense_ratio=0.5)
+    assert result.status == 200
+    assert condensed(db), "it is condensed before the packet is too long"
+    assert db.value("select count(*) from turn_errors where slug = 'budget'") == 0
+    gone = [row["path"] for row in db.rows("select path from demotions where step = 1 order by turn_id, path")]
+    assert gone == [f"f{number}.txt" for number in range(len(gone))], "the one that was read first goes first"
+    assert shown(db)[-4:] == [4, 5, 6, 7], "the newest four are whole"
+
+
+def test_a_file_that_is_read_again_is_new(db: engine.Database, tmp_path: Path) -> None:
+    root = files(tmp_path, 8, 400)
+    answers = [*reads(4), f'<get path="f0.txt"/>{GO_ON}', *reads(8)[4:7], DONE]
+    db.run("Go", model=script(tmp_path, *answers), root=root, context_limit=18_000, condense_ratio=0.45)
+    gone = {row["path"] for row in db.rows("select path from demotions where step = 1")}
+    assert "f1.txt" in gone
+    assert 0 in shown(db), "it was read after f1.txt"
+
+
+@pytest.mark.parametrize("words", [700, 1200, 2400])
+def test_the_file_that_was_read_last_is_the_last_to_go(db: engine.Database, tmp_path: Path, words: int) -> None:
+    root = files(tmp_path, 7, words)
+    result = db.run("Go", model=script(tmp_path, *reads(7), DONE), run="demo", root=root, context_limit=18_000)
+    assert result.status == 200
+    for turn in range(2, 9):
+        text = db.value("select text from packet_texts where turn = ? and role = 'user'", (turn,))
+        assert f"file {turn - 2} word word" in text.partition("<visible>")[2], f"turn {turn} sees what it has just read"
+    assert db.value("select max(context_tokens) <= (select ceiling from _loop_ceilings) from turns")
+
+
+def test_a_file_that_never_fits_goes_alone(db: engine.Database, tmp_path: Path) -> None:
+    root = files(tmp_path, 3, 300)
+    (root / "f3.txt").write_text("word " * 9_000, encoding="utf-8")
+    result = db.run("Go", model=script(tmp_path, *reads(4), DONE), run="demo", root=root, context_limit=18_000)
+    assert result.status == 200
+    assert [row["path"] for row in db.rows("select path from demotions")] == ["f3.txt"]
+    assert shown(db) == [0, 1, 2]

@@ -1755,7 +1755,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _settle_proposal (proposal_id, decision, body, reason)
 -- view _share_known (run_id)
 -- view _show_entry (run_id, entry_id, visibility, turn)
--- view _shown_entries (run_id, entry_id, path, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
+-- view _shown_entries (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
 -- view _shown_files (run_id, entry_id, present)
 -- view _sights (loop_id, actual, chars_per_token, sees)
 -- view _skill_entries (skill_id, entry_id, path, address, content_id)
@@ -1793,6 +1793,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _take_requests (run_id, turn_id, loop_id, at_end)
 -- view _tell_fact (run_id, turn_id, loop_id, command_id, event, fields)
 -- view _tell_facts (run_id, turn_id, loop_id)
+-- view _tell_ladder (turn_id)
 -- view _tell_parser (turn_id, parsed)
 -- view _tell_rules (turn_id, text, problem)
 -- view _tell_server (run, lease, server, level, text)
@@ -2174,6 +2175,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _take_requests__take on _take_requests
 -- trigger _tell_fact__tell on _tell_fact
 -- trigger _tell_facts__tell on _tell_facts
+-- trigger _tell_ladder__tell on _tell_ladder
 -- trigger _tell_parser__tell on _tell_parser
 -- trigger _tell_rules__tell on _tell_rules
 -- trigger _tell_server__tell on _tell_server
