@@ -47,12 +47,15 @@ class FileCall(NamedTuple):
     end: int
 
 
-def file_calls(answer: Answer, tag: Tag) -> list[FileCall]:
-    """The files in a tag that names several, `<get><args><file><path>a</path></file>…</args></get>`; none for other tags."""
+def file_calls(answer: Answer, tag: Tag) -> list[FileCall] | None:
+    """The files in a tag that names several, `<get><args><file><path>a</path></file>…</args></get>`.
+
+    None for other tags; empty if they cannot be read.
+    """
     names = known_names(tag.name)
     begun = _FILES.match(answer.text, tag.end) if "files" in names else None
     if begun is None or tag.attributes:
-        return []
+        return None
     found, position = list[FileCall](), begun.end()
     while opened := _FILE.match(answer.text, position):
         given = parameters(answer, opened.end(), "file")

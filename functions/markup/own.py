@@ -8,7 +8,7 @@ from engine.functions.lazy import lazy_regex
 from engine.functions.notations.closings import Closing
 
 from .calls import command_of, command_of_arguments
-from .children import child_arguments, file_calls, json_arguments, may_be_text
+from .children import FileCall, child_arguments, file_calls, json_arguments, may_be_text
 from .cut import body_is_open, tag_is_open
 from .grammar import skip_space
 from .state import State
@@ -128,9 +128,9 @@ def _thoughts(state: State, tag: Tag, after_name: int) -> int:
 
 def _children(state: State, tag: Tag) -> int:
     """Take a tag whose arguments are child elements: its end, or -1 where its body is a text."""
-    if files := file_calls(state.answer, tag):
-        state.is_whole(files[-1].end)
-        return [_take(state, tag.name, each.arguments, each.start, each.end) for each in files][-1]
+    files = file_calls(state.answer, tag)
+    if files is not None:
+        return _files(state, tag, files)
     given = child_arguments(state.answer, tag)
     if given is None:
         return -1
@@ -139,11 +139,26 @@ def _children(state: State, tag: Tag) -> int:
         return _take(state, tag.name, given.values, tag.start, given.end)
     if may_be_text(tag) and state.bodies.close_of(tag) is not None:
         return -1
+    return _malformed(state, tag, given.problem or "it holds more than its parameters")
+
+
+def _files(state: State, tag: Tag, files: list[FileCall]) -> int:
+    """Take the calls of a tag that names several files."""
+    if not files:
+        return _malformed(state, tag, "its files do not end")
+    state.is_whole(files[-1].end)
+    for each in files:
+        _take(state, tag.name, each.arguments, each.start, each.end)
+    return files[-1].end
+
+
+def _malformed(state: State, tag: Tag, problem: str) -> int:
+    """Give up a tag whose arguments are elements: nothing behind it is read."""
     if state.cut:
         return state.cut_off(tag.name, tag.attributes, tag.start, tag.end)
     end = len(state.text)  # a closing tag may be a part of the argument
     excerpt = state.text[tag.start : tag.start + 40]
-    state.give_up(f"Malformed tool call {excerpt!r}: {given.problem or 'it holds more than its parameters'}", end)
+    state.give_up(f"Malformed tool call {excerpt!r}: {problem}", end)
     return end
 
 

@@ -32,7 +32,8 @@ CLOSING = {**_CLOSING, "<": _CLOSING["<"] + r"|channel\|>"}
 CLOSES = {first: lazy_regex(re.escape(first) + rf"(?:{closing})", FLAGS) for first, closing in _CLOSING.items()}
 """What closes thoughts that were opened by a token of this first character."""
 
-_BARE_THOUGHTS = lazy_regex(r"\s*analysis(?=\S)")
+_BARE_THOUGHTS = lazy_regex(r"\s*(?:analysis(?=\S)|(?P<granite>Here(?:'s| is) my thought process:))")
+_GRANITE_RESPONSE = lazy_regex(r"(?<!\S)Here(?:'s| is) my response:")
 _BARE_HEADER = lazy_regex(r"assistant(final|commentary|analysis)(?![a-z])")
 
 
@@ -77,9 +78,17 @@ def closings(text: str, grammar: Grammar) -> list[Closing]:
 
 
 def _bare_headers(text: str) -> list[Closing]:
-    """The headers of Harmony behind thoughts, where a server has left out its tokens: `analysisHm.assistantfinalDone.`"""
-    if not _BARE_THOUGHTS.match(text):
+    """What ends thoughts that the answer begins with in words.
+
+    Granite says `Here is my thought process:` and `Here is my response:`. Harmony has headers, of which a server may have left
+    out the tokens: `analysisHm.assistantfinalDone.`
+    """
+    begun = _BARE_THOUGHTS.match(text)
+    if begun is None:
         return []
+    if begun["granite"]:
+        response = _GRANITE_RESPONSE.search(text, begun.end())
+        return [Closing(*response.span())] if response else []
     found, channel = list[Closing](), "analysis"
     for header in _BARE_HEADER.finditer(text):
         if channel == "analysis":

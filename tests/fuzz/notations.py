@@ -136,6 +136,7 @@ CHILDREN = (
     "<set>\n<path>d.md</path>\n<content>\n§\n</content>\n<line_count>3</line_count>\n</set>",
     "<sh>\n<command>§</command>\n<requires_approval>false</requires_approval>\n</sh>",
     "<get><path>§</path><line>3</line></get>",
+    "<get><args><file><path>a.md</path></file><file><path>§</path></file></args></get>",
 )
 """Tags of tools whose arguments are child elements."""
 SPOKEN = ("I will call set(path='d.md', body='§') now.",)
