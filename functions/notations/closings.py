@@ -80,8 +80,8 @@ def closings(text: str, grammar: Grammar) -> list[Closing]:
 def _bare_headers(text: str) -> list[Closing]:
     """What ends thoughts that the answer begins with in words.
 
-    Granite says `Here is my thought process:` and `Here is my response:`. Harmony has headers, of which a server may have left
-    out the tokens: `analysisHm.assistantfinalDone.`
+    Granite says `Here is my thought process:` and `Here is my response:`. Harmony has headers, whose tokens a server may
+    have left out: `analysisHm.assistantfinalDone.`
     """
     begun = _BARE_THOUGHTS.match(text)
     if begun is None:
