@@ -31,24 +31,19 @@ class Answer:
         """The provider's word for how the answer ended."""
         self.is_over = False
         """Whether the provider has said that nothing more comes."""
-        self.is_counted = False
-        """Whether the provider has stated its figures behind all that it said, in a chunk that says nothing else."""
         self._heard = {"thoughts": Listener(), "arguments": Listener()}
         self._text, self._thoughts = _Pieces(emit), _Pieces(self._heard["thoughts"].hear)
 
     def say(self, text: str) -> None:
         """Take a piece of the text."""
-        self.is_counted = self.is_counted and not text
         self._text.add(text)
 
     def think(self, text: str) -> None:
         """Take a piece of the thoughts."""
-        self.is_counted = self.is_counted and not text
         self._thoughts.add(text)
 
     def call(self, index: int | None, call_id: str, name: str, piece: str) -> None:
         """Take a piece of a call."""
-        self.is_counted = False
         self.calls.take(index, call_id, name, piece)
         self.hear_arguments(piece)
 
@@ -84,7 +79,7 @@ class Answer:
             self._text.text,
             self._thoughts.text,
             self.figures.usage,
-            finish_reason(self.ended) or ("stop" if self.is_over or self.is_counted else "incomplete"),
+            finish_reason(self.ended) or ("stop" if self.is_over else "incomplete"),
             calls,
             native=bool(calls),
         )

@@ -19,11 +19,9 @@ def read_chunk(answer: Answer, chunk: Mapping[str, Any]) -> None:
 
     Raises `TypeError` for one that is not of this API.
     """
-    usage, choices = _own_usage(chunk), _list(chunk.get("choices"), "choices")
-    answer.figures.take(usage)
+    answer.figures.take(_own_usage(chunk))
     answer.figures.take_cost(chunk.get("cost"))
-    answer.is_counted = answer.is_counted or (bool(usage) and not choices and answer.figures.completion > 0)
-    for choice in choices:
+    for choice in _list(chunk.get("choices"), "choices"):
         if _index(choice.get("index")) not in (None, 0):
             continue  # other answers to the same prompt, which nobody asked for
         answer.figures.take(choice.get("usage"))

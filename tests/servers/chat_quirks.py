@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from servers.turns import CUT_CALL, CUTS, GET_A, GET_B, PLAIN, A, B, Quirk, Turn
+from servers.turns import CUT_CALL, CUTS, GET_A, GET_B, PLAIN, UPDATE, A, B, Quirk, Turn
 
 DONE = "data: [DONE]\n\n"
 
@@ -103,11 +103,10 @@ def _usage_rows() -> Iterable[Quirk]:
         DONE,
         turn=Turn("Hello", usage=(10, 0, 9, 5)),
     )
-    yield row("no end but the usage (gateways)", *HELLO, counted(used(10, 4)), turn=PLAIN)
-    more = (counted(used(10, 2)), text("lo"))
-    yield row(
-        "usage alone, and more behind it", HELLO[0], *more, turn=Turn("Hello", usage=(10, 0, 2, 0), ended="incomplete")
-    )
+    open_end = Turn("Hello", usage=(10, 0, 4, 0), ended="incomplete")
+    yield row("usage behind an answer without an end", *HELLO, counted(used(10, 4)), turn=open_end)
+    update = Turn(UPDATE, usage=(10, 0, 4, 0), ended="incomplete")
+    yield row("markup without an end (gateways)", text(UPDATE), counted(used(10, 4)), turn=update)
     paid = Turn("Hello", usage=(10, 0, 4, 0), cost=0.5)
     yield row("a cost behind the usage, as text", *HELLO, STOP, FIGURES, chunk(choices=[], cost="0.5"), turn=paid)
     priced = Turn("Hello", usage=(10, 0, 4, 0), cost=0.25)
