@@ -187,20 +187,20 @@ def test_references_are_listed_and_those_of_the_prompt_brought(db: engine.Databa
 
 
 def test_references_are_chosen_by_settings_addresses_too(db: engine.Database, root: Path) -> None:
-    text = "[![the checks](ci.svg)](docs/testing.md) [SQL](docs/sql.md) [site](https://example.org/a?b=<c>)\n"
+    text = "[![the checks](ci.svg)](docs/testing.md) [SQL](docs/sql.md) [site](https://example.org/a?b=c)\n"
     project.make(root, {"AGENTS.md": text})
     drive(db, root, DONE)
     said = sent(db, 1, "system")
     assert "* docs/testing.md - the checks\n* docs/sql.md - SQL\n" in said
-    assert "example.org" not in said
+    assert "* https://example.org" not in said
     db.execute("update settings set value = 'docs/s*.md, none.txt' where name = 'reference_files'")
     db.execute("update settings set value = '1' where name = 'external_references'")
     db.run("Again", run="other", model=script(root.parent, DONE), root=root)
     said = db.value(
         "select group_concat(text, '') from packet_texts where run = 'other' and turn = 1 and role = 'system'"
     )
-    assert "docs/testing.md" not in said
-    assert "* docs/sql.md - SQL\n* https://example.org/a?b=" in said
+    assert "* docs/testing.md" not in said
+    assert "* docs/sql.md - SQL\n* https://example.org/a?b=c - site\n" in said
 
 
 def test_references_lead_nowhere_else(db: engine.Database, root: Path) -> None:
