@@ -38,13 +38,17 @@ def _look_at_all(db: Store, request: Row, *, is_last: bool) -> bool:
     clock = _clock(db)
     workspace = Workspace.at(request["root"], db.place)
     project = request["project_id"]
+    refused: dict[str, int] = {}
     members = workspace.members(
         added=[*_patterns(db, project, ignored=False), *_own_patterns(db, workspace.root)],
         ignored=_patterns(db, project, ignored=True),
         limit=int(_setting(db, "scan_max_files")),
         untracked=_setting(db, "untracked_files") == "1",
+        refused=refused,
     )
-    listing = to_json({member.path: member.stamp for member in members})
+    listing = to_json(
+        {name: (0, mtime) for name, mtime in refused.items()} | {each.path: each.stamp for each in members}
+    )
     with db.transaction():
         if not is_last and _is_written_since(db, project, clock):
             return False
@@ -227,6 +231,7 @@ def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:
         leads_to=read.leads_to,
         picture=read.picture,
         is_executable=read.is_executable,
+        reason=read.reason,
     )
 
 

@@ -46,6 +46,8 @@ class Listing:
         self._own = own
         self._keys = KeyFiles(workspace.root, added)
         self._folders = {"": True}
+        self.refused: dict[str, int] = {}
+        """Links that lead out of the root or to nothing, with the nanoseconds of their last change."""
 
     def member(self, name: str) -> Member | None:
         """The file `name`; None where it is no regular file, is protected, holds keys, is too long or in a linked folder."""
@@ -61,6 +63,8 @@ class Listing:
                 self._workspace.expect_no_keys(name, self._keys)
                 status = os.stat(self._workspace.resolve(name))
         except (OSError, PermissionDenied):
+            if self._workspace.link_fault(name):
+                self.refused[name] = os.lstat(f"{self._root}/{name}").st_mtime_ns
             return None
         identity = (status.st_dev, status.st_ino)
         if not stat.S_ISREG(status.st_mode) or identity in self._own or is_protected([last]):

@@ -31,6 +31,8 @@ _KEY_FILES = frozenset(
 )
 _KEY_ENDINGS = frozenset({".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"})
 _GIT_SECONDS = 20
+_MOST_REPOSITORIES = 100
+"""How many repositories inside a project are listed."""
 _GIT_LOOK_SECONDS = 0.2
 """How often is looked whether git waits for a pipe."""
 # Where the kernel (Linux) lets a process wait that opens or reads a pipe. git has no pipe to read from.
@@ -86,20 +88,40 @@ def covers(pattern: str, name: str) -> bool:
 
 def names_in_git(root: Path, *, untracked: bool = True) -> list[str] | None:
     """The names under `root`, which may be inside a work tree, that git tracks; with `untracked` also those that it would
-    take, except in folders that programs make. None where git is missing or fails.
+    take, except in folders that programs make. Those of repositories inside it, such as submodules, are among them. None
+    where git is missing or fails.
     """
+    names, inner = _names_of(root, untracked=untracked)
+    if names is None:
+        return None
+    for _ in range(_MOST_REPOSITORIES):
+        if not inner:
+            break
+        folder = inner.pop(0)
+        below, deeper = _names_of(root / folder, untracked=untracked) if _is_real(root / folder) else ([], [])
+        names += (f"{folder}/{name}" for name in below) if below is not None else walk(root, folder)
+        inner += [f"{folder}/{each}" for each in deeper]
+    return names
+
+
+def _names_of(root: Path, *, untracked: bool) -> tuple[list[str] | None, list[str]]:
+    """The names that one repository has under `root`, and the folders in it that are repositories of their own."""
     git = shutil.which("git")
     if git is None:
-        return None
+        return None, []
     # A hostile repository may name a program in core.fsmonitor, or be a bare one inside the folder.
     options = ["-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit"]
     others = ["--others", "--exclude-standard"] if untracked else []
-    listing = output_of_git([git, *options, "ls-files", "-z", "-t", "--cached", *others], root)
+    listing = output_of_git([git, *options, "ls-files", "-z", "-t", "-s", "--cached", *others], root)
     if listing is None:
-        return None
-    lines = [os.fsdecode(line) for line in listing.split(b"\0") if line]
-    tracked = [line[2:] for line in lines if not line.startswith("? ")]
-    return tracked + _without_made([line[2:] for line in lines if line.startswith("? ")])
+        return None, []
+    lines = listing.split(b"\0")
+    # "H 100644 0123… 0\tname" where git tracks it, "? name" where it would take it
+    tracked = [os.fsdecode(line[line.find(b"\t") + 1 :]) for line in lines if line and not line.startswith(b"? ")]
+    inner = [os.fsdecode(line[line.find(b"\t") + 1 :]) for line in lines if line[2:9] == b"160000 "]
+    found = [os.fsdecode(line[2:]) for line in lines if line.startswith(b"? ")]
+    inner += _without_made([name[:-1] for name in found if name.endswith("/")])
+    return tracked + _without_made(found), [folder for folder in inner if (root / folder / ".git").exists()]
 
 
 def left_out(root: Path, ignored: Sequence[str]) -> list[str]:

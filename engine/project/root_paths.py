@@ -76,6 +76,16 @@ class RootPaths:
                 )
         return place
 
+    def link_fault(self, path: str) -> str | None:
+        """Why the symbolic link at `path` cannot be followed; None if it can, or if `path` is no link."""
+        place = f"{self.root}/{path}"
+        if not os.path.islink(place):
+            return None
+        real = real_path(place)
+        if not Path(real).is_relative_to(self.root):
+            return "is a symbolic link that leads out of the project; a copy of the file inside it can be read"
+        return None if os.path.exists(real) else "is a symbolic link that leads to nothing"
+
     def _leads_to(self, path: str, place: Path) -> str | None:
         """The real `place` of `path` relative to the root; None where it is the path itself."""
         real = self._name_of(place)

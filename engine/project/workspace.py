@@ -45,7 +45,8 @@ class FileRead:
 
     `size` is in bytes, `mtime_ns` in nanoseconds; both are 0 for a file that is missing or unreadable. `leads_to` is the
     file that a symbolic link leads to, relative to the root; None for a file that is none. `picture` is what
-    `picture_facts` says of a binary file. `is_executable` is None for a file that is unreadable or missing.
+    `picture_facts` says of a binary file. `is_executable` is None for a file that is unreadable or missing. `reason` says
+    why a link cannot be followed.
     """
 
     kind: Kind
@@ -56,6 +57,7 @@ class FileRead:
     leads_to: str | None = None
     picture: str | None = None
     is_executable: bool | None = None
+    reason: str | None = None
 
 
 class Workspace(RootPaths):
@@ -87,12 +89,18 @@ class Workspace(RootPaths):
         )
 
     def members(
-        self, *, added: Sequence[str], ignored: Sequence[str], limit: int, untracked: bool = True
+        self,
+        *,
+        added: Sequence[str],
+        ignored: Sequence[str],
+        limit: int,
+        untracked: bool = True,
+        refused: dict[str, int] | None = None,
     ) -> list[Member]:
         """The project's files, sorted by path: those of git or of a walk, with `added` and without `ignored`.
 
         Both are patterns of `pattern_match`, or folders. With `untracked` those that git would take are members too. A file
-        that holds keys is a member only where `added` names it.
+        that holds keys is a member only where `added` names it. `refused` gets the links that cannot be followed.
         Raises `Overflow` (413) for more than `limit` files.
         """
         found: dict[str, Member] = {}
@@ -104,6 +112,8 @@ class Workspace(RootPaths):
             if len(found) > limit:
                 advice = "leave some out with 'engine files ignore PATTERN'"
                 raise Overflow(f"{str(self.root)!r} has more than {counted(limit, 'file')}; {advice}")
+        if refused is not None:
+            refused |= listing.refused
         return [found[name] for name in sorted(found)]
 
     def read(
@@ -158,9 +168,12 @@ class Workspace(RootPaths):
 
     def _listed(self, path: str, max_bytes: int, picture_bytes: int, keys: KeyFiles) -> FileRead:
         try:
-            return self.read(path, max_bytes, added=keys, picture_bytes=picture_bytes)
+            found = self.read(path, max_bytes, added=keys, picture_bytes=picture_bytes)
         except PermissionDenied:
-            return FileRead("unreadable")
+            found = FileRead("unreadable")
+        if found.kind not in ("missing", "unreadable") or (reason := self.link_fault(path)) is None:
+            return found
+        return FileRead("unreadable", mtime_ns=os.lstat(self.root / path).st_mtime_ns, reason=reason)
 
     def picture(self, path: str, sha256: str, max_bytes: int, *, added: Sequence[str]) -> bytes | None:
         """The bytes of the picture in a file; None where the file has other bytes, or cannot be read.

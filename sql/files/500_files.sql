@@ -59,7 +59,7 @@ select
         when 'too_large' then ': ' || f.size || ' bytes are too many to read whole; look into it with <env>'
         when 'binary' then ': is a ' || picture_line(f.picture, f.size)
         when 'missing' then ' not found'
-        else ': cannot be read'
+        else ': ' || coalesce(json_extract(e.attributes, '$.reason'), 'cannot be read')
     end as message,
     f.picture glob '*"width"*' as is_picture,
     -- for a line of a list
@@ -67,7 +67,7 @@ select
         when 'too_large' then 'too large, ' || f.size || ' bytes'
         when 'binary' then picture_line(f.picture, f.size)
         when 'missing' then 'missing'
-        else 'cannot be read'
+        else coalesce(json_extract(e.attributes, '$.reason'), 'cannot be read')
     end as short
 from entries as e
 cross join file_stats as f on f.project_id = cast(substr(e.scope, 9) as integer) and f.path = e.path
@@ -89,9 +89,12 @@ where mtime_ns = -1;
 
 create view report_file as
 -- Report a file as it is on disk: insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text,
--- leads_to, picture, is_executable). 'leads_to' is the file that a symbolic link leads to, null for a file that is none;
--- 'picture' is what picture_facts says of its bytes; 'is_executable' is 1 where its owner may execute it.
-select project_id, path, kind, size, mtime_ns, sha256, null as text, null as leads_to, picture, null as is_executable
+-- leads_to, picture, is_executable, reason). 'leads_to' is the file that a symbolic link leads to, null for a file that is
+-- none; 'picture' is what picture_facts says of its bytes; 'is_executable' is 1 where its owner may execute it; 'reason'
+-- says why an unreadable file cannot be read.
+select
+    project_id, path, kind, size, mtime_ns, sha256, null as text, null as leads_to, picture, null as is_executable,
+    null as reason
 from file_stats
 where false;
 
@@ -177,6 +180,7 @@ begin
                 json_object(
                     'kind', case when new.kind <> 'text' then new.kind end,
                     'leads_to', new.leads_to,
+                    'reason', new.reason,
                     'picture', case when new.picture is not null then picture_line(new.picture, new.size) end
                 )
             ),
@@ -189,6 +193,7 @@ begin
             hash is not new.sha256
             or coalesce(json_extract(attributes, '$.kind'), 'text') <> new.kind
             or json_extract(attributes, '$.leads_to') is not new.leads_to
+            or json_extract(attributes, '$.reason') is not new.reason
             or (new.picture is not null and json_extract(attributes, '$.picture') is null)
         );
     insert or replace into file_stats (project_id, path, kind, size, mtime_ns, sha256, picture)

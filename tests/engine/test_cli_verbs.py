@@ -112,7 +112,7 @@ REFUSED = (
     (["get", "demo", "known://pl*x"], 2, "known://pl*x not found; 'engine get demo \"**\"' lists files"),
     (["get", "demo", "logo.bin"], 1, "is a binary file"),
     (["get", "demo", "../x"], 2, "leaves the project root"),
-    (["get", "demo", "/etc/passwd"], 2, "is absolute"),
+    (["get", "demo", "/etc/passwd"], 2, "is absolute and outside of the project root"),
     (["get", "demo", "**", "--line", "1"], 2, "name it exactly"),
     (["get", "demo", "/(/"], 2, ""),
     (["set", "demo", "../x", "y"], 2, "leaves the project root"),

@@ -293,3 +293,43 @@ def test_too_many_files_are_an_overflow_that_says_how_to_narrow(root: Path) -> N
     with pytest.raises(Overflow, match=r"413 .* has more than 4 files; .*'engine files ignore PATTERN'"):
         paths(root, limit=4)
     assert paths(root, ignored=["3"], limit=4) == ["0", "1", "2", "4"]
+
+
+def commit(folder: Path) -> None:
+    for arguments in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *arguments], cwd=folder, check=True)
+
+
+def test_files_of_submodules_and_of_repositories_inside_belong_to_the_project(tmp_path: Path) -> None:
+    """They were left out without a word, and a write to one said that it had changed."""
+    library, root = tmp_path / "library", tmp_path / "root"
+    for folder in (library / "src", root / "made" / "deep"):
+        folder.mkdir(parents=True)
+    (library / "src/l.c").write_text("x\n")
+    commit(library)
+    (root / "a.c").write_text("x\n")
+    commit(root)
+    add = ["git", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "vendor/library"]
+    subprocess.run(add, cwd=root, check=True)
+    (root / "vendor/library/.gitignore").write_text("*.o\n")
+    (root / "vendor/library/l.o").write_text("x\n")
+    (root / "made/deep/n.txt").write_text("x\n")
+    commit(root / "made/deep")
+    commit(root / "made")
+    names = [member.path for member in Workspace(root, None).members(added=[], ignored=[], limit=100)]
+    assert names == [
+        ".gitmodules", "a.c", "made/deep/n.txt", "vendor/library/.gitignore", "vendor/library/src/l.c"
+    ]  # fmt: skip
+
+
+def test_a_repository_that_leads_into_itself_is_listed_once(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "a.txt").write_text("x\n")
+    commit(tmp_path)
+    (tmp_path / "inner/.git").write_text("gitdir: ../.git\n")
+    names = [member.path for member in Workspace(tmp_path, None).members(added=[], ignored=[], limit=100)]
+    assert names == ["a.txt"]

@@ -1982,7 +1982,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view remove_node (run, scope, node, cascade)
 -- view remove_tool (name)
 -- view rename_run (run, name)
--- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture, is_executable)
+-- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture, is_executable, reason)
 -- view report_listing (project_id, listing, is_partial)
 -- view resolve_tree (run, path, decision, body, reason, decided_by, claimant, holder)
 -- view resumable_runs (run_id, run, status, step)

@@ -132,3 +132,34 @@ def test_a_file_that_is_readonly_is_so_behind_a_link(root: Path, tmp_path: Path,
     db.run("Go", run="demo", root=root, yolo=True, model=script(tmp_path, *CHANGE))
     assert texts(root) == TEXTS
     assert db.value("select outcome from command_results where state = 'failed'") == "readonly"
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("../outside.md", "is a symbolic link that leads out of the project; a copy of the file inside it can be read"),
+        ("nowhere.md", "is a symbolic link that leads to nothing"),
+    ],
+)
+def test_why_a_link_cannot_be_read_is_told(
+    root: Path, tmp_path: Path, db: engine.Database, target: str, reason: str
+) -> None:
+    """It was not found."""
+    (tmp_path / "outside.md").write_text("secret\n")
+    (root / "out.md").symlink_to(target)
+    model = script(tmp_path, '<get path="out.md"/>', '<set path="out.md">x</set>', DONE, DONE)
+    db.run("Go", run="demo", model=model, root=root, yolo=True)
+    told = db.rows("select message from commands where writer = 'model' and action in ('get', 'set') order by id")
+    assert [row["message"] for row in told][:1] == [f"out.md: {reason}"]
+    assert all(reason in row["message"] for row in told)
+    assert "secret" not in "".join(row["text"] for row in db.rows("select text from packet_texts"))
+    assert (tmp_path / "outside.md").read_text() == "secret\n"
+    assert not (root / "nowhere.md").exists()
+
+
+def test_a_name_with_a_colon_is_a_name(root: Path, tmp_path: Path, db: engine.Database) -> None:
+    """It was listed, and refused as absolute."""
+    (root / "a:b.txt").write_text("one\n")
+    model = script(tmp_path, '<get path="a:b.txt"/>', '<set path="a:b.txt">two</set>', DONE, DONE)
+    db.run("Go", run="demo", model=model, root=root, yolo=True)
+    assert (root / "a:b.txt").read_text() == "two\n"
