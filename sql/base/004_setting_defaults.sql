@@ -84,7 +84,10 @@ values
         'prompt_figures', '0', 'whole', 0, 1, 1,
         '1: the <prompt> carries token figures, at the price of the prefix cache'
     ),
-    ('time_stamps', '0', 'whole', 0, 1, 1, '1: the <budget> of each packet says when its turn began'),
+    (
+        'time_stamps', '0', 'whole', 0, 2, 1,
+        '1: the <budget> of each packet says when its turn began; 2: to the second, and which turn of how many it is'
+    ),
     (
         'narrow_above', '60', 'whole', 1, 100000, 1,
         'tools of an app and of MCP servers above which a loop is told of 20 besides the core, where narrow_tools is 0'

@@ -214,9 +214,11 @@ sums as materialized (
             w.steps,
             w.steps_left,
             w.is_given,
-            case
-                when (select value from settings where name = 'time_stamps') = '1'
-                    then strftime('%Y-%m-%d %H:%M', t.created_at / 1000.0, 'unixepoch')
+            case (select value from settings where name = 'time_stamps')
+                when '1' then 'Time: ' || strftime('%Y-%m-%d %H:%M', t.created_at / 1000.0, 'unixepoch') || ' UTC.'
+                when '2'
+                    then strftime('[%Y-%m-%dT%H:%M:%SZ]', t.created_at / 1000.0, 'unixepoch') || ' [Step ' || w.step || '/'
+                        || w.steps || ']'
             end as began,
             coalesce(s.visible, 0) as visible,
             coalesce(s.summarized, 0) as summarized,

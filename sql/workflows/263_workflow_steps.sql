@@ -25,15 +25,13 @@ join step_runs as s on s.run_id = x.run_id and s.step = x.step
 join (select cast(value as integer) as chars from settings where name = 'workflow_result_chars') as c;
 
 -- What the prompt of each step of a run is made of: its instruction, the variables, and the results of those that it needs,
--- as JSON arrays. The criteria stand in the prompt, too: who works reads what will be judged.
+-- as JSON arrays. The criteria are told behind it, as behind any prompt.
 create view _step_prompts as
 select
     s.run_id,
     s.step,
     m.name as workflow,
     d.instruction,
-    d.accept,
-    d.accept_command,
     (
         select json_group_array(json_object('name', v.name, 'value', v.value, 'tag', fence_tag('variable', v.value)))
         from workflow_values as v

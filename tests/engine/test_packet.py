@@ -377,3 +377,13 @@ def test_a_time_stamp_stands_behind_all_that_a_provider_caches(tmp_path: Path) -
         assert "Time:" not in plain
         assert stamped.partition("<budget token")[0] == plain.partition("<budget token")[0]
         assert stamped.partition("<budget token")[2].count("Time: ") == 1
+
+
+def test_a_time_stamp_names_the_second_and_the_step(tmp_path: Path) -> None:
+    """spec: @time_stamps @step_budget"""
+    with fresh(clock=Clock()) as db:
+        db.execute("update settings set value = '2' where name = 'time_stamps'")
+        db.run("Go", model=script(tmp_path, GO_ON, DONE), run="demo", max_turns=8)
+        texts = [row["text"] for row in db.rows("select text from packet_texts where role = 'user' order by turn")]
+    assert [text.count("[2026-01-01T00:00:00Z] [Step ") for text in texts] == [1, 1]
+    assert ["[Step 1/8]\nTurns: 8 of 8 left" in texts[0], "[Step 2/8]\nTurns: 7 of 8 left" in texts[1]] == [True, True]

@@ -1770,7 +1770,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _start_child (parent_run_id, alias, role, prompt, attributes, effect_id)
 -- view _steer_run (id, run_id, attributes, body)
 -- view _step_options (run_id, step, options)
--- view _step_prompts (run_id, step, workflow, instruction, accept, accept_command, variables, results)
+-- view _step_prompts (run_id, step, workflow, instruction, variables, results)
 -- view _step_results (run_id, step, child, status, answer, reason)
 -- view _step_rivals (effect_id, path, step, alias)
 -- view _step_states (run_id, step, layer, position, child_run_id, started_at, ended_at, workflow_id, state, reason)
