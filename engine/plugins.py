@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pluggy
 
@@ -47,8 +47,15 @@ An error that it raises fails the command. It gets an effect a second time where
 """
 
 
-Summarize = Callable[[str, str], str | None]
-"""Gives the summary of a body by its path and text; None: the engine's own."""
+Project = Callable[[str, str], str | None]
+"""Gives what is shown of a body by its path and text; None: what the engine itself would show."""
+
+
+class Projection(NamedTuple):
+    """What packets show of the bodies of a scheme: in full view, and in short, at most 500 characters."""
+
+    visible: Project | None = None
+    summarized: Project | None = None
 
 
 class Hooks:
@@ -74,11 +81,11 @@ class Hooks:
         raise NotImplementedError
 
     @hookspec
-    def engine_summaries(self) -> Mapping[str, Summarize]:
-        """How bodies are summarized, by scheme, such as `{"weather": short}`; `file` is that of files.
+    def engine_projections(self) -> Mapping[str, Projection]:
+        """What packets show of the bodies of schemes, such as `{"weather": Projection(summarized=short)}`; `file`: of files.
 
-        `short(path, body)` gives the text that a summarized entry shows, or None for the engine's own summary. It is called
-        when a body is stored, whatever its length; it must be pure. What it raises leaves the engine's own summary.
+        A projection is asked when a body is stored, whatever its length; it must be pure. What it raises leaves the
+        engine's own.
         """
         return {}
 
@@ -140,21 +147,13 @@ def functions() -> list[Function]:
 
 
 def sql_files() -> list[tuple[str, str]]:
-    """The SQL files of all plugins, sorted by name, and the schemes that they summarize."""
-    return [*sorted(file for given in manager().hook.engine_sql() for file in given), *_summarized_schemes()]
+    """The SQL files of all plugins, sorted by name."""
+    return sorted(file for given in manager().hook.engine_sql() for file in given)
 
 
-def _summarized_schemes() -> list[tuple[str, str]]:
-    """A file with the schemes of `summaries` as rows; none where there are none."""
-    schemes = sorted(summaries())
-    values = ", ".join("('" + scheme.replace("'", "''") + "')" for scheme in schemes)
-    text = f"-- Schemes that plugins summarize.\n\ninsert into summarized_schemes (scheme) values {values};\n"
-    return [("summaries.sql", text)] if schemes else []
-
-
-def summaries() -> dict[str, Summarize]:
-    """How plugins summarize bodies, by scheme."""
-    return {scheme: call for given in manager().hook.engine_summaries() for scheme, call in given.items()}
+def projections() -> dict[str, Projection]:
+    """What plugins show of bodies, by scheme."""
+    return {scheme: each for given in manager().hook.engine_projections() for scheme, each in given.items()}
 
 
 def template_loaders() -> list[BaseLoader]:

@@ -114,6 +114,11 @@ def body_short(path: str | None, body: str | None) -> int | str | None:
     return _cut(body)
 
 
+def body_shown(path: str | None, body: str | None) -> str | None:  # noqa: ARG001 - a plugin goes by it
+    """What packets show of a body in full view: itself, unless a plugin projects its scheme. See `text_clean`."""
+    return body if body is None or "\0" not in body else text_clean(body)
+
+
 def body_symbols(path: str, body: str) -> list[str]:
     """What the source file `path` defines, each ``LINE: heading``, nested ones indented; nothing for any other file."""
     return _symbols(_suffix(path), body) if is_code(path) else []

@@ -36,10 +36,10 @@ def system_clock() -> int:
 def pure_functions() -> tuple[Function, ...]:
     """All pure functions of the engine, and of the plugins."""
     own = own_functions()
-    if summaries := plugins.summaries():
-        from .summarizing import summarizing
+    if projections := plugins.projections():
+        from .projecting import projecting
 
-        own = tuple(summarizing(each, summaries) if each.name == "body_short" else each for each in own)
+        own = projecting(own, projections)
     return (*own, *plugins.functions())
 
 

@@ -11,7 +11,7 @@
 -- The bodies of entries. Figures stand before the text, so that SQLite reads them without it.
 create table if not exists contents (
     id integer primary key,
-    -- length of the body and of its summary, in characters
+    -- length of what is shown of it in full view, and of its summary, in characters
     chars integer not null,
     summary_chars integer not null,
     lines integer not null,
@@ -19,6 +19,8 @@ create table if not exists contents (
     -- 'cut' characters and a count of the rest; or, if both are null, by the whole body
     cut integer,
     summary text,
+    -- what packets show of it in full view, where a plugin projects its scheme; null: the body
+    shown text,
     body text not null,
     -- ':::' and what follows the name in the fence around the body and its summary; null: neither holds ':::'
     fence text
@@ -118,10 +120,10 @@ where kind = 'file' and content_id is not null and attributes ->> '$.kind' = 'mi
 create view _content_texts as
 select
     id,
-    body,
+    coalesce(shown, body) as body,
     case
-        when cut is null then coalesce(summary, body)
-        else substr(body, 1, cut) || char(10) || '[… ' || (chars - cut) || ' more characters]'
+        when cut is null then coalesce(summary, shown, body)
+        else substr(coalesce(shown, body), 1, cut) || char(10) || '[… ' || (chars - cut) || ' more characters]'
     end as summary,
     -- the summary, where it is a text of its own; null: the beginning of the body
     summary as symbols,

@@ -1,18 +1,7 @@
 -- Storing bodies: each with its measures and its summary.
 -- A body becomes a row of contents. A long one is summarized by its first characters, of which only the number is kept, or
--- by a text of its own. A plugin may summarize the bodies of a scheme itself.
--- spec: @contents @plugin_summaries
-
--- tables
-
--- The schemes whose bodies a plugin summarizes, short ones too; a rebuild with other plugins has others.
-create table if not exists summarized_schemes (
-    scheme text primary key
-) strict, without rowid;
-
--- seeds
-
-delete from summarized_schemes;
+-- by a text of its own. A plugin may say what is shown of the bodies of a scheme, in full view and in short.
+-- spec: @contents @plugin_projections
 
 -- views
 
@@ -73,35 +62,28 @@ end;
 create trigger store_content__store
 instead of insert on store_content
 begin
-    insert into contents (chars, summary_chars, lines, cut, summary, body, fence)
+    insert into contents (chars, summary_chars, lines, cut, summary, shown, body, fence)
     select
-        length(body),
+        length(text),
         case typeof(short)
-            when 'integer' then short + length(char(10) || '[… ' || (length(body) - short) || ' more characters]')
-            else length(coalesce(short, body))
+            when 'integer' then short + length(char(10) || '[… ' || (length(text) - short) || ' more characters]')
+            else length(coalesce(short, text))
         end,
-        text_lines(body),
+        text_lines(text),
         case when typeof(short) = 'integer' then short end,
         case when typeof(short) = 'text' then short end,
+        nullif(text, body),
         body,
         case
-            when short is not null or instr(body, ':::')
-                then fence_suffix(body, case when typeof(short) = 'text' then short end)
+            when short is not null or instr(text, ':::')
+                then fence_suffix(text, case when typeof(short) = 'text' then short end)
         end
     from (
         select
             -- length() and substr() stop at a NUL, so there must be none
             case when instr(new.body, char(0)) then text_clean(new.body) else new.body end as body,
-            -- a short body is its own summary
-            case
-                when length(new.body) > 500
-                    or instr(new.body, char(0))
-                    or (
-                        exists (select 1 from summarized_schemes)
-                        and coalesce(path_scheme(new.path), 'file') in (select scheme from summarized_schemes)
-                    )
-                    then body_short(new.path, new.body)
-            end as short
+            body_shown(new.path, new.body) as text,
+            body_short(new.path, new.body) as short
         -- the limit keeps SQLite from calling a function more than once
         limit 1
     );

@@ -156,7 +156,10 @@ where false;
 create view _chunk_texts as
 select
     k.id,
-    case when k.content_id is null then k.head else k.head || substr(c.body, 1, k.body_chars) || k.foot end
+    case
+        when k.content_id is null then k.head
+        else k.head || substr(coalesce(c.shown, c.body), 1, k.body_chars) || k.foot
+    end
     || case
         when k.fenced
             then substr(k.head, instr(k.head, ' <<') + 3, instr(k.head, char(10)) - instr(k.head, ' <<') - 2)

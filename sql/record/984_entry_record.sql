@@ -122,7 +122,7 @@ begin
 end;
 
 create trigger contents__keep_fixed
-after update of id, chars, lines, body, fence, rowid, _rowid_, oid on contents
+after update of id, chars, lines, shown, body, fence, rowid, _rowid_, oid on contents
 begin
     select raise(abort, '405 contents: the record is append-only; this value never changes');
 end;

@@ -1,6 +1,6 @@
 """Plugins by path: named by the user, in the environment or in his own configuration, and never by a project.
 
-spec: @plugins_by_path @plugin_summaries
+spec: @plugins_by_path @plugin_projections
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from engine_cli import ENGINE, SECONDS, environment
 
-from engine.db.summarizing import summarizing
-from engine.functions import Function
+from engine.db.projecting import projecting
+from engine.functions.catalogue import own_functions
 from engine.functions.texts import body_short
+from engine.plugins import Projection
 
 PLUGIN = """
 from engine.plugins import hookimpl
@@ -120,22 +120,34 @@ def explode(path: str, body: str) -> str:
     raise LookupError(path + body)
 
 
+def projected(projection: Projection, path: str, body: str | None) -> tuple[object, object]:
+    """What is shown of a body in full view, and in short, where a plugin projects the scheme x."""
+    calls = {each.name: each.call for each in projecting(own_functions(), {"x": projection, "file": projection})}
+    return calls["body_shown"](path, body), calls["body_short"](path, body)
+
+
+def upper(_: str, body: str) -> str:
+    return body.upper()
+
+
 @pytest.mark.parametrize(
-    ("summaries", "path", "body", "short"),
+    ("projection", "path", "body", "expected"),
     [
-        ({"x": lambda _, body: body.upper()}, "x://a", "text", "TEXT"),
-        ({"x": lambda _, body: body.upper()}, "y://a", "text", None),
-        ({"file": lambda path, _: path}, "a/b.py", "text", "a/b.py"),
-        ({"x": lambda *_: None}, "x://a", "text", None),
-        ({"x": explode}, "x://a", "text", None),
-        ({"x": lambda *_: 7}, "x://a", "text", None),
-        ({"x": lambda *_: "long" * 999}, "x://a", "text", ("long" * 999)[:500]),
-        ({"x": lambda *_: "a\0b"}, "x://a", "text", "a\ufffdb"),
-        ({"x": explode}, "x://a", None, None),
+        (Projection(summarized=upper), "x://a", "text", ("text", "TEXT")),
+        (Projection(summarized=upper), "y://a", "text", ("text", None)),
+        (Projection(visible=upper), "x://a", "text", ("TEXT", None)),
+        (Projection(visible=upper), "x://a", "TEXT", ("TEXT", None)),
+        (Projection(visible=upper, summarized=lambda path, _: path), "a/b.py", "text", ("TEXT", "a/b.py")),
+        (Projection(lambda *_: "word " * 200), "x://a", "text", ("word " * 200, body_short("x://a", "word " * 200))),
+        (Projection(lambda *_: None, lambda *_: None), "x://a", "text", ("text", None)),
+        (Projection(explode, explode), "x://a", "text", ("text", None)),
+        (Projection(lambda *_: 7, lambda *_: 7), "x://a", "text", ("text", None)),  # type: ignore[arg-type, return-value]
+        (Projection(summarized=lambda *_: "long" * 999), "x://a", "text", ("text", ("long" * 999)[:500])),
+        (Projection(lambda *_: "a\0b", lambda *_: "a\0b"), "x://a", "text", ("a\ufffdb", "a\ufffdb")),
+        (Projection(explode, explode), "x://a", None, (None, None)),
     ],
 )
-def test_a_summary_of_a_plugin_replaces_the_engine_s_own_where_it_is_one(
-    summaries: Mapping[str, object], path: str, body: str | None, short: str | None
+def test_a_projection_replaces_the_engine_s_own_where_it_is_one(
+    projection: Projection, path: str, body: str | None, expected: tuple[object, object]
 ) -> None:
-    asked = summarizing(Function("body_short", 2, body_short), summaries)  # type: ignore[arg-type]
-    assert asked.call(path, body) == short
+    assert projected(projection, path, body) == expected

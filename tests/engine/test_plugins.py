@@ -78,16 +78,18 @@ def test_a_tool_and_its_effect_fill_entries_of_a_scheme_that_a_section_shows(run
     assert "</summary>\n<forecast>\nBasel ☔\n</forecast>\n<log>" in user.replace("\n\n", "\n")
 
 
-def test_a_plugin_summarizes_the_bodies_of_its_scheme(run: Any) -> None:
-    """spec: @plugin_summaries"""
+def test_a_plugin_projects_the_bodies_of_its_scheme(run: Any) -> None:
+    """spec: @plugin_projections"""
     result = run(
-        ["<weather>Basel</weather>" + GO_ON, DONE],
-        "select text from packet_texts where turn = 2 and role = 'user'",
-        "select k.body, c.summary, c.summary_chars from known_entries as k join contents as c on c.body = k.body "
+        ["<weather>Basel</weather>" + GO_ON, '<get path="weather://Basel"/>' + GO_ON, DONE],
+        "select text from packet_texts where turn > 1 and role = 'user' order by turn",
+        "select k.body, c.chars, c.summary_chars, c.shown from known_entries as k join contents as c on c.body = k.body "
         "where k.scheme = 'weather'",
     )
-    assert "\nBasel ☔\n:::weather://Basel" in result["rows"][0][0]["text"]
-    assert log(result, 1) == [("rain", "Basel ☔", 7)]
+    short, whole = "\nBasel ☔\n:::weather://Basel", "\nOver Basel there is rain.\n:::weather://Basel"
+    texts = [row["text"] for row in result["rows"][0]]
+    assert [(short in text, whole in text) for text in texts] == [(True, False), (True, True)]
+    assert log(result, 1) == [("rain", 25, 7, "Over Basel there is rain.")]
 
 
 def test_what_an_effect_fails_at_is_told_to_the_model(run: Any) -> None:

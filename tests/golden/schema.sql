@@ -269,6 +269,7 @@ CREATE TABLE contents (
     lines integer not null,
     cut integer,
     summary text,
+    shown text,
     body text not null,
     fence text
 ) strict;
@@ -977,10 +978,6 @@ CREATE TABLE step_states (
     name text primary key,
     ended integer not null constraint step_states_ended_flag check (ended in (0, 1)),
     meaning text not null
-) strict, without rowid;
-
-CREATE TABLE summarized_schemes (
-    scheme text primary key
 ) strict, without rowid;
 
 CREATE TABLE test_programs (

@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import BaseLoader, PackageLoader
 
 from engine.functions import Function
-from engine.plugins import EffectHandler, Summarize, hookimpl
+from engine.plugins import EffectHandler, Projection, hookimpl
 
 SKIES = {"Basel": "rain", "Chur": "sun"}
 
@@ -49,10 +49,15 @@ def _short(path: str, body: str) -> str | None:
     return f"{path.removeprefix('weather://')} {_weather_icon(body)}" if body in SKIES.values() else None
 
 
+def _whole(path: str, body: str) -> str:
+    """The sky in a sentence."""
+    return f"Over {path.removeprefix('weather://')} there is {body}."
+
+
 @hookimpl
-def engine_summaries() -> Mapping[str, Summarize]:
-    """How a packet shows the sky in short."""
-    return {"weather": _short}
+def engine_projections() -> Mapping[str, Projection]:
+    """How a packet shows the sky in full view, and in short."""
+    return {"weather": Projection(visible=_whole, summarized=_short)}
 
 
 @hookimpl
