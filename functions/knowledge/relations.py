@@ -6,6 +6,7 @@ JSON of nodes may come from anywhere: what is wrong with it is returned, not rai
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from math import isinf
 from typing import Any
@@ -54,8 +55,8 @@ def relations_text(body: str | None, depth: int | None) -> str | None:
     """The text of a part of the graph, for a model and for people: a line a node, indented below the one it is under.
 
     `body` is a JSON array of [name, type, status or null, description, [names of the nodes that it is below]]; the first one
-    is the top. Each node stands once, where it is nearest to the top; others that it is below are named behind it. What is
-    more than `depth` levels below the top is counted.
+    is the top. Each node stands once, under the deepest one that it is below as far as that is
+    shown; others are named behind it. What is more than `depth` levels below the top is counted.
     """
     if body is None or depth is None:
         return None
@@ -69,7 +70,7 @@ def relations_text(body: str | None, depth: int | None) -> str | None:
 
 
 def _lines(rows: dict[str, Any], children: dict[str, list[str]], top: str, depth: int) -> Iterator[str]:
-    under, levels = _places(children, top)
+    under, levels = _places(children, top, depth)
     placed: dict[str, list[str]] = {}
     for name, parent in under.items():
         placed.setdefault(parent, []).append(name)
@@ -98,17 +99,38 @@ def _lines(rows: dict[str, Any], children: dict[str, list[str]], top: str, depth
             yield "  " * (level + 1) + f"… {len(below)} more below"
 
 
-def _places(children: dict[str, list[str]], top: str) -> tuple[dict[str, str], dict[str, int]]:
-    """For each node below `top` the one that it stands under, and the level of each: the nearest to the top."""
+def _places(children: dict[str, list[str]], top: str, depth: int) -> tuple[dict[str, str], dict[str, int]]:
+    """For each node below `top` the one that it stands under, and the level of each: the deepest that is still shown."""
     under: dict[str, str] = {}
     levels = {top: 0}
-    queue = [top]
-    for name in queue:
+    done: set[str] = set()
+    for name in _in_layers(children, top):
+        done.add(name)
         for child in children.get(name, ()):
-            if child not in levels:
-                under[child], levels[child] = name, levels[name] + 1
-                queue.append(child)
+            level = levels[name] + 1
+            if child not in levels or (child not in done and levels[child] < level <= depth):
+                under[child], levels[child] = name, level
     return under, levels
+
+
+def _in_layers(children: dict[str, list[str]], top: str) -> Iterator[str]:
+    """`top` and the nodes below it, each behind all that it is below; those of a cycle come last."""
+    reached = [top]
+    seen = {top}
+    for name in reached:
+        fresh = [child for child in children.get(name, ()) if child not in seen]
+        seen.update(fresh)
+        reached += dict.fromkeys(fresh)
+    missing = Counter(child for name in reached for child in children.get(name, ()))
+    ready = [top]
+    for name in ready:
+        yield name
+        for child in children.get(name, ()):
+            missing[child] -= 1
+            if not missing[child]:
+                ready.append(child)
+    ended = set(ready)
+    yield from (name for name in reached if name not in ended)
 
 
 def _node(place: int, given: Any) -> dict[str, Any]:

@@ -160,10 +160,19 @@ def test_the_text_has_each_node_once() -> None:
     assert relations_text(json.dumps(rows), 2) == (
         "top (plan) [in_progress] All of it\n"
         "  a (step) [done]\n"
+        "    b (step) two lines &#58;::a (also below top)\n"
         "    c (file) (also below b)\n"
-        "      … 1 more below\n"
-        "  b (step) two lines &#58;::a (also below a)"
+        "      … 1 more below"
     )
+    assert relations_text(json.dumps(rows), 3) == (
+        "top (plan) [in_progress] All of it\n"
+        "  a (step) [done]\n"
+        "    b (step) two lines &#58;::a (also below top)\n"
+        "      c (file) (also below a)\n"
+        "        … 1 more below"
+    )
+    circle = [["t", "x", None, "", ["z"]], ["y", "x", None, "", ["t", "z"]], ["z", "x", None, "", ["y"]]]
+    assert relations_text(json.dumps(circle), 5) == "t (x)\n  y (x) (also below z)\n    z (x)"
     assert relations_text("[]", 2) == ""
 
 
