@@ -15,6 +15,7 @@ from engine.functions.limits import Exceeded, Work
 from .anchors import apply_anchored, check_copied, has_anchors
 from .blocks import begins_with_block, holds_block, may_hold_block, parse_blocks
 from .diffs import parse_hunks
+from .fitting import Hand
 from .hunks import apply_hunks
 from .lines import Lines, Mismatch, NoText, Run, Unreadable
 from .markers import Operation, Parsed, parse_markers
@@ -131,6 +132,7 @@ def _json(**result: Any) -> str:
 def _perform(current: str | None, operations: list[Operation], warnings: list[str]) -> str | None:
     """The text after all `operations`; appends to `warnings`. Raises `Mismatch`, `Exceeded`."""
     lines = None if current is None else Lines.of(current)
+    hand = Hand.of(line for each in operations for line in (*(each.old or ()), *each.written))
     work = Work()
     for number, operation in enumerate(operations, 1):
         work.check()
@@ -138,20 +140,21 @@ def _perform(current: str | None, operations: list[Operation], warnings: list[st
             lines = Lines.of(operation.text)
             lines.fresh = [True] * len(lines.rows)
         elif operation.old:
-            lines = _search(lines, operation, _name(operation, number, operations), warnings)
+            name = _name(operation, number, operations)
+            lines = _search(lines, Search(name, operation.old, operation.new, operation.part, hand), warnings)
         elif operation.new:
             lines = _add(lines or Lines(), operation)
     return None if lines is None else lines.text()
 
 
-def _search(lines: Lines | None, operation: Operation, name: str, warnings: list[str]) -> Lines:
+def _search(lines: Lines | None, search: Search, warnings: list[str]) -> Lines:
     """`lines` with the searched lines replaced. Raises `NoText` where there are none to search in."""
     if lines is None:
         raise NoText(
-            f"{name}: there is nothing to search in, for nothing stands at this path. Nothing was changed. Name a path that "
-            "exists; to begin a new text, write it whole with <<NEW."
+            f"{search.name}: nothing stands at this path, so there is nothing to search in. Nothing was changed. "
+            "Name a path that exists. To begin a new text, write it whole with <<NEW."
         )
-    return apply_search(lines, Search(name, operation.old or [], operation.new, operation.part), warnings)
+    return apply_search(lines, search, warnings)
 
 
 def _add(lines: Lines, operation: Operation) -> Lines:

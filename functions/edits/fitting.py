@@ -50,15 +50,29 @@ class Block(NamedTuple):
         return [line[1:] for line in self.signed if line[0] == "+"]
 
 
+class Hand(NamedTuple):
+    """How an author writes: whether any line of a body begins with a tab, and whether any begins with two blanks."""
+
+    tabs: bool
+    blanks: bool
+
+    @classmethod
+    def of(cls, lines: Iterable[str]) -> Hand:
+        """What the written `lines` tell."""
+        begun = {line[:1] if line[:1] == "\t" else line[:2] for line in lines}
+        return cls("\t" in begun, "  " in begun)
+
+
 class Fit:
     """Fits a block into the text at the place where it was found. Raises `Mismatch` where that is not certain."""
 
-    def __init__(self, lines: Lines, block: Block, found: Found, verbatim: bool) -> None:
+    def __init__(self, lines: Lines, block: Block, found: Found, verbatim: bool, hand: Hand) -> None:
         self.block = block
         self.lines = lines
         self.habits = lines.habits
         self.found = found
         self.verbatim = verbatim
+        self.hand = hand
         old = block.old
         self.rows = lines.rows[found.start : found.start + len(old)]
         self.pairs = list(zip([line.removesuffix("\r") for line in old], self.rows, strict=True))
@@ -180,14 +194,15 @@ class Fit:
                 raise self._uncertain(line)
 
     def _check_unit(self, line: str) -> None:
-        """Refuse blanks in a text that is indented by tabs alone, and tabs in one that is indented by blanks."""
+        """Refuse blanks in a text that is of tabs alone, and tabs in one of blanks, if the author writes no other."""
         indent = indent_of(line)
         if not indent or indent.strip(" \t"):
             return
         blanks = not len(indent) % 2 and "\t" not in indent
-        if blanks and self.habits.tabs and not self.habits.blanks and (line.strip() or not self.habits.blank_rows):
+        habits, hand = self.habits, self.hand
+        if blanks and habits.tabs and not (habits.blanks or hand.tabs) and (line.strip() or not habits.blank_rows):
             raise Mismatch(self._of_unit(line, "blanks", "tabs"))
-        if not indent.strip("\t") and self.habits.blanks and not self.habits.tabs:
+        if not indent.strip("\t") and habits.blanks and not (habits.tabs or hand.blanks):
             raise Mismatch(self._of_unit(line, "tabs", "blanks"))
 
     def _of_unit(self, line: str, one: str, other: str) -> str:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from engine.functions.limits import Work
 
-from .fitting import Block, Fit
+from .fitting import Block, Fit, Hand
 from .lines import MARK, Lines, Mismatch, Run
 from .patch_notation import Change, Hunk
 from .placing import EXACT, Found, Places, Wanted
@@ -30,9 +30,13 @@ def apply_hunks(text: str, change: Change, warnings: list[str]) -> str:
     return apply_blocks(lines, blocks, change.path, warnings).text()
 
 
-def apply_blocks(lines: Lines, blocks: list[Block], name: str, warnings: list[str]) -> Lines:
-    """`lines` with all `blocks` applied, each placed in the lines as they are. Raises `Mismatch`, `Exceeded`."""
-    return _Application(lines, name, warnings).result(blocks)
+def apply_blocks(lines: Lines, blocks: list[Block], name: str, warnings: list[str], hand: Hand | None = None) -> Lines:
+    """`lines` with all `blocks` applied, each placed in the lines as they are. Raises `Mismatch`, `Exceeded`.
+
+    `hand` tells how their author writes, where they are not all that he wrote.
+    """
+    hand = hand or Hand.of(line[1:] for block in blocks for line in block.signed)
+    return _Application(lines, name, warnings, hand).result(blocks)
 
 
 def search_block(name: str, old: list[str], new: list[str]) -> Block:
@@ -72,8 +76,9 @@ def _block(hunk: Hunk, name: str) -> Block:
 class _Application:
     """Applies blocks to one text. Every one is searched for in the text before the change."""
 
-    def __init__(self, lines: Lines, name: str, warnings: list[str]) -> None:
+    def __init__(self, lines: Lines, name: str, warnings: list[str], hand: Hand) -> None:
         self.lines = lines
+        self.hand = hand
         self.name = name
         self.warnings = warnings
         self.places = Places(lines)
@@ -115,7 +120,7 @@ class _Application:
         self.marked = self.marked or (
             found.start == 0 and bool(self.lines.mark) and block.old[0].startswith(self.lines.mark)
         )
-        fit = Fit(self.lines, block, found, verbatim)
+        fit = Fit(self.lines, block, found, verbatim, self.hand)
         runs = fit.runs()
         if fit.adjusted and ADJUSTED not in self.warnings:
             self.warnings.append(ADJUSTED)
@@ -151,7 +156,7 @@ class _Application:
                 f"{block.name} has only new lines, so it has no place. Nothing was changed. Add a line above or below them "
                 "that stays, with a blank before it. To add at the end of the file, use <<APPEND."
             )
-        fit = Fit(self.lines, block, Found(at, EXACT), verbatim=False)
+        fit = Fit(self.lines, block, Found(at, EXACT), False, self.hand)
         run = fit.runs()[0]
         self.loose.append(run)
         self._check_ended(block, [run])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .fitting import Hand
 from .hunks import apply_blocks, search_block
 from .lines import Lines, Mismatch, Missing
 from .messages import ambiguous_lines, missing_lines, numbered
@@ -15,12 +16,16 @@ _COUNTED = 50
 
 
 class Search(NamedTuple):
-    """Lines `old` that become `new`; `part` says that `old` was written in the line of its marker, as a part of a line."""
+    """Lines `old` that become `new`; `part` says that `old` was written in the line of its marker, as a part of a line.
+
+    `hand` tells how the author of all edits of the body writes.
+    """
 
     name: str
     old: list[str]
     new: list[str]
     part: bool = False
+    hand: Hand | None = None
 
 
 def apply_search(lines: Lines, search: Search, warnings: list[str]) -> Lines:
@@ -44,7 +49,7 @@ def apply_search(lines: Lines, search: Search, warnings: list[str]) -> Lines:
 
 
 def _apply_lines(lines: Lines, search: Search, warnings: list[str]) -> Lines:
-    return apply_blocks(lines, [search_block(search.name, search.old, search.new)], search.name, warnings)
+    return apply_blocks(lines, [search_block(search.name, search.old, search.new)], search.name, warnings, search.hand)
 
 
 def _apply_part(lines: Lines, search: Search, warnings: list[str]) -> Lines:

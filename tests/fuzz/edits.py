@@ -126,8 +126,11 @@ def _is_another_change(change: Change, notation: str, slip: str, groups: list[Wr
         there = any(rows[at : at + len(wanted)] == wanted for at in range(len(rows)))
         if lost and (not wanted or _lost_blanks(exact, lines)):
             return True
+        if slip == "blanks for tabs" and any(sign == "+" and text.startswith("  ") for sign, text in exact):
+            return True  # blanks that are meant are not told from those for tabs
         if lost and same:
-            return slip != "blanks for tabs" or not _is_of_one_unit(change) or notation == "unified"
+            one = _is_of_one_unit(change) and not any(text.startswith("\t") for each in groups for _, text in each)
+            return slip != "blanks for tabs" or not one or notation == "unified"
         if not same and there:
             return True  # it is how a change of that place is written
         if not _ends_as_told(change, group, lines, notation):
@@ -146,7 +149,7 @@ def _ends_as_told(change: Change, group: Group, lines: Written, notation: str) -
     """Whether the endings of the new lines can be told from what is written and from the text."""
     bare = bool(change.before) and change.before[-1].end == ""
     coded = notation not in ("sed", "anchors") and any("\r" in text for _, text in lines)
-    if notation in SEARCHING and bare and not coded and group.new and group.old[-1].end == "":
+    if notation in SEARCHING and bare and group.new and group.old[-1].end == "" and not new(lines)[-1].endswith("\r"):
         last = group.new[-1]
         if last.end or (last.row != group.old[-1].row and last.row in [line.row for line in group.old]):
             return False  # whether the last line is new or stays is not told
