@@ -173,18 +173,15 @@ def _runs(lines: Written) -> list[tuple[int, int, list[str]]]:
     return found
 
 
-def sed(_: Change, groups: list[Written], __: Random) -> str:
-    """Each run of changed lines that has old and new ones as a substitution of text."""
+def sed(change: Change, groups: list[Written], _: Random) -> str:
+    """Each run of changed lines as a substitution of text; '' where one has no old or no new lines, or cannot say how it ends."""
     commands = []
-    for lines in groups:
-        shown = [text for _, text in lines]
-        at = 0
+    for group, lines in zip(change.groups, groups, strict=True):
+        there = old(lines)
         for first, taken, added in _runs(lines):
-            olds = [text for sign, text in lines if sign != "+"][first : first + taken]
-            if not taken or not added:
+            if not taken or not added or (group.old[-1].end == "" and not added[-1].strip()):
                 return ""
-            commands.append(f"s/{_escaped(olds)}/{_escaped(added)}/")
-            at += len(shown)
+            commands.append(f"s/{_escaped(there[first : first + taken])}/{_escaped(added)}/")
     return "\n".join(commands)
 
 

@@ -25,6 +25,7 @@ from .edit_texts import Change, Group, change_of
 BATCH = 2_000
 SPREAD = 1_000_003
 RIGHT, REFUSED, WRONG, NEEDLESS, OTHER = "right", "refused", "WRONG", "NEEDLESS", "another change"
+UNWRITTEN = "not written"
 
 
 class Case(NamedTuple):
@@ -101,14 +102,15 @@ def _outcome(result: str | None) -> tuple[bool, str]:
 def _verdict(
     change: Change, notation: str, slip: str, groups: list[Written], body: str, done: bool, result: str
 ) -> str:
+    if not body:
+        return UNWRITTEN
     if done and result == change.new:
         return RIGHT
-    if _is_another_change(change, notation, slip, groups) or not body:
-        return OTHER
     if done:
-        return WRONG
+        return OTHER if _is_another_change(change, notation, slip, groups) else WRONG
     assert len(result) > 20, result
-    return NEEDLESS if slip == "exact" and _is_plain(change, notation, groups) else REFUSED
+    needless = slip == "exact" and _is_plain(change, notation, groups)
+    return NEEDLESS if needless and not _is_another_change(change, notation, slip, groups) else REFUSED
 
 
 def _is_another_change(change: Change, notation: str, slip: str, groups: list[Written]) -> bool:
@@ -247,7 +249,7 @@ def main() -> int:
 
 
 def _report(total: Tally, seconds: float) -> None:
-    for verdict in (RIGHT, REFUSED, OTHER, NEEDLESS, WRONG):
+    for verdict in (RIGHT, REFUSED, OTHER, UNWRITTEN, NEEDLESS, WRONG):
         exact = sum(count for (_, slip, each), count in total.counts.items() if each == verdict and slip == "exact")
         print(f"{verdict:>15} {total.total(verdict):>9,}, exact {exact:,}")
     print(f"{total.total():,} changes in {seconds:,.0f} s; the slowest took {total.slowest * 1000:,.0f} ms")

@@ -68,7 +68,7 @@ def test_groups_are_the_change() -> None:
 def test_what_tells_nothing_of_a_slip_is_another_change() -> None:
     """Verdicts are not all of one kind: what nobody could tell is left out, and is not much."""
     tally = batch(seed=5, first=0, count=1_000)
-    assert 0 < tally.total(OTHER) < 250
+    assert 0 < tally.total(OTHER) < 150
 
 
 def _ends_in_layout(body: str) -> bool:
