@@ -174,7 +174,7 @@ def _runs(lines: Written) -> list[tuple[int, int, list[str]]]:
 
 
 def sed(change: Change, groups: list[Written], _: Random) -> str:
-    """Each run of changed lines as a substitution of text; '' for one without old or new lines, or with an end it cannot say."""
+    """Each run of changed lines as a substitution of text; '' where one has no old or no new lines."""
     commands = []
     for group, lines in zip(change.groups, groups, strict=True):
         there = old(lines)
