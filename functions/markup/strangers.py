@@ -58,6 +58,7 @@ _WRITTEN = lazy_regex(
 )
 _STARTS = lazy_regex(r"(?:\A|\n|(?<=[.!?:\u2026])[ \t])\s*(?=[<\[a-z])")
 """The beginning of the text, of a line, or of a sentence."""
+_LAST = (">", ")", "]", "}")
 _FENCE = lazy_regex(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _MOST = 50
 """So many beginnings of lines are tried, from the end."""
@@ -75,6 +76,8 @@ def stranger_calls(text: str, tools: frozenset[str] = frozenset()) -> list[Stran
 
     A call of one of the `tools` was quoted, and what stands in a fence is as well.
     """
+    if not text or not text.rstrip().endswith(_LAST) and "<" not in text:
+        return []
     return [call for call in _calls(text) if call.name not in tools]
 
 
