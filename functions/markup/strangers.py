@@ -76,7 +76,7 @@ def stranger_calls(text: str, tools: frozenset[str] = frozenset()) -> list[Stran
 
     A call of one of the `tools` was quoted, and what stands in a fence is as well.
     """
-    if not text or not text.rstrip().endswith(_LAST) and "<" not in text:
+    if not text or (not text.rstrip().endswith(_LAST) and "<" not in text):
         return []
     return [call for call in _calls(text) if call.name not in tools]
 
