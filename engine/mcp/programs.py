@@ -10,6 +10,7 @@ import asyncio
 import os
 import shlex
 import shutil
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
@@ -89,8 +90,8 @@ async def _streams(guarded: Guarded, feed: int, watch: Watch) -> AsyncIterator[T
     loop = asyncio.get_running_loop()
     inward, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outward = anyio.create_memory_object_stream[SessionMessage](0)
-    lines = await _reader(loop, guarded.output[0], MESSAGE_BYTES)
-    errors = await _reader(loop, guarded.output[1], MESSAGE_BYTES)
+    lines, of_lines = await _reader(loop, guarded.output[0], MESSAGE_BYTES)
+    errors, of_errors = await _reader(loop, guarded.output[1], MESSAGE_BYTES)
     pipe, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(feed, "wb", 0))
     writer = asyncio.StreamWriter(pipe, protocol, None, loop)
     async with anyio.create_task_group() as tasks, inward, read, write, outward:
@@ -102,14 +103,18 @@ async def _streams(guarded: Guarded, feed: int, watch: Watch) -> AsyncIterator[T
         finally:
             writer.close()  # the end of its input asks it to end
             tasks.cancel_scope.cancel()
+            of_lines.close()
+            of_errors.close()
 
 
-async def _reader(loop: asyncio.AbstractEventLoop, pipe: IO[bytes], most: int) -> asyncio.StreamReader:
+async def _reader(
+    loop: asyncio.AbstractEventLoop, pipe: IO[bytes], most: int
+) -> tuple[asyncio.StreamReader, asyncio.ReadTransport]:
     reader = asyncio.StreamReader(most, loop)
     # the pipe is closed with its process: a descriptor of its own is read here
     copied = os.fdopen(os.dup(pipe.fileno()), "rb", 0)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader, loop=loop), copied)
-    return reader
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader, loop=loop), copied)
+    return reader, transport
 
 
 async def _take_lines(
@@ -127,6 +132,7 @@ async def _take_lines(
 
 
 async def _line(lines: asyncio.StreamReader, watch: Watch) -> bytes:
+    began = time.monotonic()
     try:
         return await lines.readuntil(b"\n")
     except asyncio.IncompleteReadError as end:
@@ -134,6 +140,8 @@ async def _line(lines: asyncio.StreamReader, watch: Watch) -> bytes:
     except asyncio.LimitOverrunError:
         watch.fault = f"it sent a message of more than {MESSAGE_BYTES:,} bytes"
         return b""
+    finally:
+        watch.waited = (watch.waited or 0.0) + time.monotonic() - began
 
 
 def _message(line: bytes, watch: Watch) -> SessionMessage | None:

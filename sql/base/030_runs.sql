@@ -170,15 +170,21 @@ begin
     where g.type in ('array', 'object') or g.key not in (select name from run_options);
 end;
 
--- A run changes its status only along run_transitions.
+-- A run changes its status only along run_transitions, and with its loops: it works (102) or waits (202) while one is
+-- active, and else does not. The doors that start, steer and end a run move the loop first.
 create trigger runs__guard_transition
 before update of status on runs
 when new.status <> old.status
-    and not exists (
-        select 1 from run_transitions as t where t.from_status = old.status and t.to_status = new.status
+    and (
+        (old.status, new.status) not in (select from_status, to_status from run_transitions)
+        or (new.status in (102, 202)) <> exists (select 1 from loops as l where l.run_id = new.id and l.status = 102)
     )
 begin
-    select fail(409, 'run ' || old.alias || ': cannot go from ' || old.status || ' to ' || new.status);
+    select fail(
+        409,
+        'run ' || old.alias || ': cannot go from ' || old.status || ' to ' || new.status
+        || '; its prompts decide that: start, resume or abort it'
+    );
 end;
 
 -- A run keeps the persona that it started with.

@@ -15,7 +15,8 @@ from typing import Any
 from engine_cli import ENGINE, environment
 from websockets.sync.client import ClientConnection, connect, unix_connect
 
-SECONDS = 60
+SECONDS = 300
+"""How long is waited for what comes, on the slowest machine."""
 
 
 class Server:

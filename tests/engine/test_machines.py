@@ -44,18 +44,29 @@ def allowed(edges: dict[int, set[int]], source: int, target: int) -> bool:
     return target == source or target in edges.get(source, set())
 
 
+def move_run(db: engine.Database, status: int) -> None:
+    """Write the status of the only run; its loops are brought to where a run of that status has them."""
+    active = db.value("select id from loops where status = 102")
+    if status in (102, 202) and active is None:
+        db.execute("update loops set status = 102 where id = (select min(id) from loops where status = 100)")
+    elif status not in (102, 202) and active is not None:
+        db.execute("update loops set status = 499 where id = ?", (active,))
+    db.execute("update runs set status = ?", (status,))
+
+
 @pytest.mark.parametrize("source", RUN_EDGES)
 def test_a_run_moves_along_its_edges_only(db: engine.Database, source: int) -> None:
-    begin(db, "demo")
+    for _ in range(5):
+        begin(db, "demo")
     for target in RUN_EDGES:
         db.execute("begin")
         for status in PATH_TO_RUN[source]:
-            db.execute("update runs set status = ?", (status,))
+            move_run(db, status)
         if allowed(RUN_EDGES, source, target):
-            db.execute("update runs set status = ?", (target,))
+            move_run(db, target)
         else:
             with pytest.raises(engine.Conflict, match=f"409 run demo: cannot go from {source} to {target}"):
-                db.execute("update runs set status = ?", (target,))
+                move_run(db, target)
         db.execute("rollback")
 
 
