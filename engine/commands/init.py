@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from .printing import print_json, say, visible
 from .shared import DbOption, JsonOption, db_flag, open_to_write
 
 if TYPE_CHECKING:
+    from engine.api import Database
     from engine.project.workspace import Workspace
     from engine.rules.taking import Report
 
@@ -26,6 +28,8 @@ with `engine rules`.
 {END}
 """
 _AGENTS = "AGENTS.md"
+_OTHERS = ("CLAUDE.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", ".github/copilot-instructions.md")
+"""Files with instructions that other agents read."""
 
 GlobalOption = Annotated[bool, typer.Option("--global", help="For all folders that use this database.")]
 
@@ -43,7 +47,8 @@ def init(
 
     They come from the folder .opencarly or .carl here or in the nearest folder above, else from the engine. --global takes
     those of the engine. What is there stays as it is. At a terminal, init asks which of the two you mean and whether it may
-    add a block about the rules to AGENTS.md. Without a terminal it is --local, and the block is added once.
+    add a block about the rules to AGENTS.md. Without a terminal it is --local, and the block is added once. Without AGENTS.md it
+    offers to read the instructions for another agent, such as CLAUDE.md.
 
     \b
     Examples:
@@ -61,6 +66,7 @@ def init(
     found = sources.shipped() if folder is None else sources.read(folder, place.root)
     with open_to_write(db) as database:
         report = taking.add(database, None if everywhere else str(place.root), found)
+        instructions = None if everywhere or as_json else _offer_instructions(database, place)
     block = None if everywhere or skip_agents_md or not (as_json or _may_write(place)) else _write_block(place)
     if as_json:
         print_json({"source": found.source, **vars(report), "agents_md": block})
@@ -68,6 +74,8 @@ def init(
     tell(report, found.source)
     if block:
         say(f"{_AGENTS}: {block}")
+    if instructions:
+        say(instructions)
     say(f"'engine rules{db_flag(db)}' shows what holds; 'engine rules explain{db_flag(db)} PROMPT' what a prompt loads")
 
 
@@ -93,6 +101,32 @@ def _may_write(place: Workspace) -> bool:
         return True
     what = "Add to it" if now.kind == "text" else "Make it with"
     return says_yes(f"{_AGENTS}: {what} a block of {len(BLOCK.splitlines())} lines that tells of the rules?")
+
+
+def _offer_instructions(db: Database, place: Workspace) -> str | None:
+    """Offer to read the instructions of a folder that has them for other agents alone; returns what to say of it."""
+    named = (
+        str(db.value("select value from settings where name = 'instruction_files'") or "").replace(" ", "").split(",")
+    )
+    found = [name for name in _OTHERS if _has(place, name)]
+    if not found or _has(place, _AGENTS) or set(found) & set(named):
+        return None
+    setting = ",".join([found[0], *filter(None, named)])
+    if not at_terminal():
+        return f"{found[0]} is not read; 'engine config instruction_files={setting}' takes it as instructions"
+    if not says_yes(f"{found[0]}: Take it as instructions for agents?"):
+        return None
+    db.execute("update settings set value = ? where name = 'instruction_files'", (setting,))
+    return f"{found[0]} is read as instructions now (setting instruction_files)"
+
+
+def _has(place: Workspace, name: str) -> bool:
+    """Whether the folder has a file of this name that may be read."""
+    from engine.errors import EngineError
+
+    with suppress(EngineError):
+        return place.stat(name) is not None
+    return False
 
 
 def tell(report: Report, source: str) -> None:

@@ -19,12 +19,14 @@ _TARGET = r"\([ \t]{0,20}(<[^<>\n]{1,1000}>|[^\s()<>]{1,1000})(?:[ \t][^()\n]{0,
 _IMAGE = r"!\[([^\[\]]{0,300})\]\([^()\n]{0,1000}\)"
 _LINK = lazy_regex(rf"(?<!!)\[(?:[ \t]{{0,20}}{_IMAGE}([^\[\]]{{0,300}})|([^\[\]]{{1,300}}))\]{_TARGET}")
 _ADDRESS = lazy_regex(r"https?://[^\s/]", re.IGNORECASE)
+_MENTION = lazy_regex(r"(?<![\w@./-])@((?:\.{1,2}/)*\w[\w./-]{0,300})")
+_CODE = lazy_regex(r"`[^`]*`")
 _FENCE = lazy_regex(r"\s{0,3}(`{3,}|~{3,})")
 _ELSEWHERE = lazy_regex(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\\")
 
 
 def markdown_links(text: str | None, folder: str | None) -> str | None:
-    """The links `[title](path)` of a text to files, as a JSON array of objects: line (from 1), title, target.
+    """The links `[title](path)` and `@path` of a text to files, as a JSON array of objects: line (from 1), title, target.
 
     A target is a path below the root, resolved against `folder` ('' or ending in '/') without what follows '#' or '?', or an
     address of http or https as it stands. Other addresses, absolute paths and places in the text itself are left out,
@@ -68,6 +70,10 @@ def _links(text: str) -> Iterator[tuple[int, str, str]]:
                 title = link[3] or f"{link[1] or ''} {link[2] or ''}".strip()
                 target = link[4].strip("<>")
                 yield number, title or target, target
+            for mention in _MENTION.finditer(_CODE.sub("", line[:5_000])) if "@" in line else ():
+                path = mention[1].rstrip("./-")
+                if "." in path or "/" in path:
+                    yield number, path, path
 
 
 def _resolved(folder: str, target: str) -> str | None:

@@ -157,7 +157,7 @@ values
     (
         'instruction_files', 'AGENTS.md', 'text', null, null, 0,
         'files with instructions for agents, the first one of these that a folder has: AGENTS.md, CLAUDE.md, GEMINI.md, '
-        || '.cursorrules; empty: none'
+        || '.cursorrules, .windsurfrules, .clinerules, .github/copilot-instructions.md; empty: none'
     ),
     (
         'instruction_chars', '16000', 'whole', 0, 200000, 1,

@@ -231,14 +231,17 @@ begin
     select fail(
         400,
         'setting instruction_files: ' || quote(n.value)
-        || ' is none of AGENTS.md, CLAUDE.md, GEMINI.md and .cursorrules, separated by commas'
+        || ' is none of AGENTS.md, CLAUDE.md, GEMINI.md, .cursorrules, .windsurfrules, .clinerules and '
+        || '.github/copilot-instructions.md, separated by commas'
     )
     from json_each(case
             when new.name = 'instruction_files' and trim(coalesce(new.value, '')) <> ''
                 then '[' || replace(json_quote(replace(replace(new.value, '\', '?'), '"', '?')), ',', '","') || ']'
             else '[]'
         end) as n
-    where trim(n.value) not in ('AGENTS.md', 'CLAUDE.md', 'GEMINI.md', '.cursorrules');
+    where trim(n.value) not in (
+        'AGENTS.md', 'CLAUDE.md', 'GEMINI.md', '.cursorrules', '.windsurfrules', '.clinerules', '.github/copilot-instructions.md'
+    );
     select fail(400, 'setting core_tools: ' || quote(new.value) || ' are no names of tools, separated by commas')
     where new.name = 'core_tools' and new.value glob '*[^a-zA-Z0-9_, -]*';
     select fail(400, 'setting skill_folders: ' || quote(new.value) || ' are no folders below the root, separated by commas')

@@ -21,10 +21,11 @@ create table if not exists file_stats (
     primary key (project_id, path)
 ) strict, without rowid;
 
--- The files whose names may be of instructions (430) or skills (440): they end as AGENTS.md, SKILL.md or .cursorrules do.
+-- The files whose names may be of instructions (430) or skills (440): they end as AGENTS.md, SKILL.md, .cursorrules or
+-- copilot-instructions.md do.
 -- One pattern for all, because each file that is read is compared with it.
 create index if not exists idx_file_stats_instructions on file_stats (project_id, path)
-where path glob '*[A-Zr][A-Zu][.l][me][ds]';
+where path glob '*[A-Zrn][A-Zus][.l][me][ds]';
 
 -- The files whose names are not of ASCII alone: Unicode has several spellings of some letters (504).
 create index if not exists idx_file_stats_spelled on file_stats (project_id, path)

@@ -26,14 +26,15 @@ create table if not exists document_links (
 create view _instruction_names as
 select project_id, path, kind
 from file_stats indexed by idx_file_stats_instructions
-where path glob '*[A-Zr][A-Zu][.l][me][ds]';
+where path glob '*[A-Zrn][A-Zus][.l][me][ds]';
 
 -- The file with instructions of each folder that has one: the first of the names in the setting. 'folder' is '' or ends
 -- in '/', so that the beginning of a path is compared by whole parts.
 create view _instruction_files as
 select
     f.project_id,
-    rtrim(f.path, replace(f.path, '/', '')) as folder,
+    -- a name with a folder, such as .github/copilot-instructions.md, is for the root
+    case when instr(n.value, '/') then '' else rtrim(f.path, replace(f.path, '/', '')) end as folder,
     f.path,
     e.id as entry_id,
     c.id as content_id,
@@ -43,7 +44,7 @@ select
 from _instruction_names as f
 cross join settings as s on s.name = 'instruction_files' and s.value <> ''
 cross join json_each('["' || replace(replace(s.value, ' ', ''), ',', '","') || '"]') as n
-    on n.value = substr(f.path, length(rtrim(f.path, replace(f.path, '/', ''))) + 1)
+    on n.value in (f.path, substr(f.path, length(rtrim(f.path, replace(f.path, '/', ''))) + 1))
 cross join entries as e on e.scope = 'project:' || f.project_id and e.path = f.path
 cross join contents as c on c.id = e.content_id and c.chars > 0
 where f.kind = 'text'
@@ -52,7 +53,7 @@ where f.kind = 'text'
         from json_each('["' || replace(replace(s.value, ' ', ''), ',', '","') || '"]') as o
         cross join file_stats as b
             on b.project_id = f.project_id
-            and b.path = rtrim(f.path, replace(f.path, '/', '')) || o.value
+            and b.path = case when instr(n.value, '/') then '' else rtrim(f.path, replace(f.path, '/', '')) end || o.value
             and b.kind = 'text'
         -- the file is looked up by its path for each name that comes before its own
         where o.key < n.key

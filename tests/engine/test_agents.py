@@ -169,6 +169,30 @@ def test_the_setting_says_which_names_count(db: engine.Database, root: Path) -> 
     assert ".cursorrules\n" not in sent(db, 6, "system")
 
 
+def test_instructions_for_copilot_are_those_of_the_root(db: engine.Database, root: Path) -> None:
+    project.make(
+        root, {".github/copilot-instructions.md": "Copilot.\n", "docs/.github/copilot-instructions.md": "None.\n"}
+    )
+    (root / "AGENTS.md").unlink()
+    drive(db, root, DONE)
+    db.execute(
+        "update settings set value = 'AGENTS.md,.github/copilot-instructions.md' where name = 'instruction_files'"
+    )
+    drive(db, root, '<get path="docs/sql.md"/>', DONE)
+    assert "<<:::.github/copilot-instructions.md\nCopilot.\n" in sent(db, 2, "system")
+    assert conventions(db, 3) == []
+
+
+def test_a_path_behind_an_at_sign_is_a_reference(db: engine.Database, root: Path) -> None:
+    """As Claude reads it; a name, an address and a line of code are none."""
+    text = "See @docs/sql.md and `@docs/no.md`, ask @ann or a@docs/x.md.\n```\n@docs/no.md\n```\n"
+    project.make(root, {"AGENTS.md": text, "docs/sql.md": "x\n", "docs/no.md": "x\n", "docs/x.md": "x\n", "ann": "x\n"})
+    drive(db, root, DONE)
+    assert [row["target"] for row in db.rows("select target from document_references where source = 'AGENTS.md'")] == [
+        "docs/sql.md"
+    ]
+
+
 @pytest.mark.usefixtures("in_folder")
 def test_references_are_listed_and_those_of_the_prompt_brought(db: engine.Database, root: Path) -> None:
     drive(db, root, '<get path="services/billing/invoice.py"/>', DONE, prompt="Two tests fail before releases")

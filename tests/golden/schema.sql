@@ -1299,7 +1299,7 @@ CREATE INDEX idx_entry_chunks_run_id_entry_id on entry_chunks (run_id, entry_id,
 CREATE INDEX idx_file_modes_command_id on file_modes (command_id) where command_id is not null;
 
 CREATE INDEX idx_file_stats_instructions on file_stats (project_id, path)
-where path glob '*[A-Zr][A-Zu][.l][me][ds]';
+where path glob '*[A-Zrn][A-Zus][.l][me][ds]';
 
 CREATE INDEX idx_file_stats_spelled on file_stats (project_id, path)
 where path glob '*[^ -~]*';
