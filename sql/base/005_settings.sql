@@ -240,7 +240,8 @@ begin
             else '[]'
         end) as n
     where trim(n.value) not in (
-        'AGENTS.md', 'CLAUDE.md', 'GEMINI.md', '.cursorrules', '.windsurfrules', '.clinerules', '.github/copilot-instructions.md'
+        'AGENTS.md', 'CLAUDE.md', 'GEMINI.md', '.cursorrules', '.windsurfrules', '.clinerules',
+        '.github/copilot-instructions.md'
     );
     select fail(400, 'setting core_tools: ' || quote(new.value) || ' are no names of tools, separated by commas')
     where new.name = 'core_tools' and new.value glob '*[^a-zA-Z0-9_, -]*';

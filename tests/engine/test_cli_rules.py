@@ -274,7 +274,7 @@ def test_show_tells_the_rules_of_a_run_its_bracket_and_what_it_has_otherwise(fol
 def test_init_offers_instructions_for_other_agents(folder: Path) -> None:
     """A folder with CLAUDE.md alone had none, and nothing said so."""
     (folder / "CLAUDE.md").write_text("Be brief.\n", encoding="utf-8")
-    told = engine(folder, "init", "--skip-agents-md").stdout
+    told = said(folder, "init", "--skip-agents-md")
     assert "CLAUDE.md is not read; 'engine config instruction_files=CLAUDE.md,AGENTS.md'" in told
     assert engine(folder, "config", "instruction_files=CLAUDE.md,AGENTS.md").returncode == 0
-    assert "CLAUDE.md" not in engine(folder, "init", "--skip-agents-md").stdout
+    assert "CLAUDE.md" not in said(folder, "init", "--skip-agents-md")
