@@ -61,7 +61,8 @@ where state in ('failed', 'cancelled')
     );
 
 -- The attributes of the engine's own tools that are to be numbers and are none. A number beyond its bounds counts as the
--- nearest within them; the arguments of functions (132) are read against their hints.
+-- nearest within them; the arguments of functions (132) are read against their hints, those of work that is given away when
+-- it begins, so that its siblings are spared (236).
 create view _wrong_numbers as
 select
     c.id as command_id,
@@ -75,6 +76,8 @@ cross join json_each(t.schema, '$.properties') as p on p.key = a.key and p.value
 cross join (select 'integer' as type, 'whole' as kind union all select 'number', 'number') as n
     on n.type = p.value ->> '$.type'
 where trim(a.value) <> ''
+    and c.action <> 'subtask'
+    and c.action <> 'execute'
     and value_error(trim(a.value), n.kind, null, null) is not null;
 
 -- Why the tool of a queued command is not open in its loop.

@@ -117,7 +117,7 @@ def drive(folder: Path, interruption: Interruption | None, where: str) -> tuple[
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     found, _ = drive(tmp_path_factory.mktemp("undisturbed"), None, "event")
-    assert found["loops"][0]["status"] == 200
+    assert found["loops"][0]["status"] == 403
     outcomes = [row["outcome"] for row in found["commands"] if row["outcome"]]
     assert outcomes == ["not_found", "aborted", "rejected", "conflict"]
     return found
