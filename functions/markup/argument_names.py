@@ -27,6 +27,7 @@ ARGUMENT_NAMES: Mapping[str, Mapping[str, str]] = {
         "body": f"{_BODY} file_text file_content file_contents new_content code data patch diff edit edits",
     },
     "rm": {"path": f"{_PATH} paths files"},
+    "skill": {"path": f"{_PATH} name skill skill_name url"},
     "cp": {"path": _SOURCE, "to": _DESTINATION},
     "mv": {"path": _SOURCE, "to": _DESTINATION},
     "sh": {"command": f"{_COMMAND} {_BODY} code"},

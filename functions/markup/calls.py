@@ -102,6 +102,19 @@ def command_of(action: str, attributes: dict[str, str], body: str | None, source
     return command
 
 
+def spelled_out(command: Command, action: str) -> None:
+    """Make `command`, a call by another word for `action`, one of `action`; a skill is got by name, folder or address."""
+    if command.action == "skill" and command.path is not None:
+        command.path = _skill_address(command.path.strip())
+    command.action = action
+
+
+def _skill_address(path: str) -> str:
+    if "://" in path or path.endswith(".md"):
+        return path
+    return f"{path.rstrip('/')}/SKILL.md" if "/" in path else f"skill://{path}"
+
+
 def without_cdata(text: str) -> str | None:
     """What stands in the CDATA section that is all of `text`; None if it is no such section."""
     found = _CDATA.fullmatch(text) if "<![CDATA[" in text else None
@@ -254,6 +267,7 @@ _RESOLVERS: Mapping[str, Callable[[Command], None]] = {
     "get": _path_from_body,
     "set": _body_of_set,
     "rm": _path_from_body,
+    "skill": _path_from_body,
     "cp": _destination_from_body,
     "mv": _destination_from_body,
     "sh": _command_as_body,

@@ -35,10 +35,14 @@ def begins_line(text: str, position: int) -> bool:
 
 
 class Grammar:
-    """The tool names in lower case, and the patterns that find their tags."""
+    """The tool names in lower case, and the patterns that find their tags.
+
+    A name such as `skill>get` is another word for a tool: a call of `skill` becomes one of `get` (`State.add`).
+    """
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        self.names = frozenset(names)
+        self.spellings = dict(name.split(">", 1) for name in names if ">" in name)
+        self.names = frozenset(name.split(">", 1)[0] for name in names)
         self.thoughts = frozenset(_THOUGHTS) - (self.names - {"think", "thinking"})
         """The elements that hold thoughts; a tool of such a name is a tool."""
         words = sorted(self.names | self.thoughts, key=lambda word: (-len(word), word))

@@ -10,7 +10,7 @@ from engine.functions.counts import counted
 from engine.functions.notations import answer_of, notation_of
 
 from .bodies import Bodies
-from .calls import Command
+from .calls import Command, spelled_out
 from .grammar import Grammar
 from .prose import Prose, Quotations, said_in
 from .recovery import Recoveries
@@ -75,6 +75,8 @@ class State:
 
     def add(self, command: Command) -> None:
         """Take `command`, for which there is room."""
+        if command.action in self.grammar.spellings:
+            spelled_out(command, self.grammar.spellings[command.action])
         self.warnings += command.notes
         self.commands.append(command)
 

@@ -65,6 +65,15 @@ from _skills as s
 cross join entries as e
     on e.scope = s.scope and e.path > 'skill://' || s.name || '/' and e.path < 'skill://' || s.name || '0';
 
+-- The words by which models call tools, for response_parse: in a file with skills <skill path="NAME"/> is a get of
+-- skill://NAME, unless a plugin has a tool of that name.
+create view _tool_words as
+select name as word
+from tools
+union all
+select 'skill>get'
+where exists (select 1 from _skills) and not exists (select 1 from tools where name = 'skill');
+
 create view skills as
 -- The skills of each project; project is null for those of all. A skill with a problem is not offered to models. files
 -- counts its text and its files, chars their length; left_out counts files that are no text, or too many.

@@ -185,10 +185,7 @@ select
     t.id as turn_id,
     response_parse(
         case when text_repetition(t.response) is null then t.response else '' end,
-        (
-            select json_group_array(name)
-            from (select name from tools order by ordinal)
-        ),
+        (select json_group_array(word) from _tool_words),
         cast((select value from settings where name = 'max_commands') as integer),
         exists (select 1 from _cut_responses as x where x.turn_id = t.id)
     ) ->> '$.text' as prose

@@ -115,7 +115,7 @@ begin
             -- a response that repeats itself to its end was cut off at an arbitrary place: none of its commands is
             -- performed
             case when text_repetition(t.response) is null then t.response else '' end,
-            (select json_group_array(name) from tools),
+            (select json_group_array(word) from _tool_words),
             cast((select value from settings where name = 'max_commands') as integer),
             exists (select 1 from _cut_responses as x where x.turn_id = t.id)
         )

@@ -45,6 +45,36 @@ def listed(db: engine.Database, turn: int, run: str = "demo") -> list[str]:
     ]
 
 
+@pytest.mark.parametrize(
+    ("call", "path"),
+    [
+        ('<skill path="audit-database"/>', "skill://audit-database"),
+        ("<skill>audit-database</skill>", "skill://audit-database"),
+        ('<skill name="skill://audit-database"/>', "skill://audit-database"),
+        ('{"name": "skill", "arguments": {"path": "audit-database"}}', "skill://audit-database"),
+        ('<skill path=".agents/skills/audit-database/"/>', ".agents/skills/audit-database/SKILL.md"),
+        ('<skill path="AGENTS.md"/>', "AGENTS.md"),
+    ],
+)
+def test_a_call_of_a_skill_brings_its_text(db: engine.Database, root: Path, call: str, path: str) -> None:
+    drive(db, root, GO_ON, call, DONE)
+    got = db.row("select action, target, status from run_log where run = 'demo' and turn = 2 and writer = 'model'")
+    assert got == {"action": "get", "target": path, "status": 200}
+    assert f"<<:::{path}\n" in sent(db, 3, "user")
+
+
+def test_a_skill_that_is_not_there_is_told(db: engine.Database, root: Path) -> None:
+    drive(db, root, '<skill path="audit-databases"/>' + GO_ON, DONE)
+    assert "skill://audit-databases not found" in sent(db, 2, "user")
+
+
+def test_a_file_without_skills_reads_no_call_of_one(db: engine.Database, tmp_path: Path) -> None:
+    bare = project.make(tmp_path / "bare", {"a.md": "a"})
+    drive(db, bare, '<skill path="a.md"/>', DONE)
+    assert db.rows("select action from run_log where run = 'demo' and turn = 1 and writer = 'model'") == []
+    assert "Unknown tool 'skill'" in sent(db, 2, "user")
+
+
 @pytest.mark.usefixtures("in_folder")
 def test_forty_skills_are_found_and_go_with_their_files(db: engine.Database, root: Path) -> None:
     project.make(root, {".claude/skills/Bad Name/SKILL.md": "---\nname: x\ndescription: d\n---\nBody"})

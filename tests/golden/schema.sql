@@ -1803,6 +1803,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _thread_matches (run_id, thread_id, name, priority, point, ordinal, part, message, turn_id, loop_id, command_id, event, fields)
 -- view _thread_moves (run_id, thread_id, name, from_point, to_point, why)
 -- view _tool_stamps (turn_id, stamp)
+-- view _tool_words (word)
 -- view _tree_costs (run_id, cost)
 -- view _tree_edits (run_id, command_id, turn_id, edit_id, child_id)
 -- view _tree_limits (root_loop_id, run, turns, max_turns, seconds, max_seconds)
