@@ -111,6 +111,12 @@ class Fit:
     def _run(self, start: int, end: int, new: list[str]) -> Run:
         shared = self.lines.ending((start, end), self.seen)
         closed = bool(new) and new[-1].endswith("\r")
+        behind = start == len(self.lines.rows) and self.lines.ends[-1:] == [""]
+        if self.block.search and behind and new[0].endswith("\r"):
+            raise Mismatch(
+                f"{self.block.name}: the last line has no line feed in the text, and how it shall end is not certain. "
+                "Nothing was changed. Use <<APPEND to add lines at the end."
+            )
         return Run(start, end, [self._row(line) for line in new], [self._end(line, shared) for line in new], closed)
 
     def _end(self, line: str, shared: str | None) -> str | None:
