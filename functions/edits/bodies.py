@@ -18,6 +18,7 @@ from .diffs import parse_hunks
 from .fitting import Hand
 from .hunks import apply_hunks
 from .lines import Lines, Mismatch, NoText, Run, Unreadable
+from .lookalikes import check_lookalike, is_lookalike
 from .markers import Operation, Parsed, parse_markers
 from .patch_notation import Change
 from .searching import Search, apply_search
@@ -80,6 +81,7 @@ def _edited(current: str | None, body: str, warnings: list[str]) -> tuple[str | 
         check_copied([line for each in parsed.operations for line in each.written], current)
         return _perform(current, parsed.operations, warnings), any(each.whole for each in parsed.operations)
     if current is None:
+        _check_new(body)
         return body, False
     if substitutions := parse_sed(body):
         return substitute(current, substitutions, warnings)
@@ -95,14 +97,27 @@ def _edited(current: str | None, body: str, warnings: list[str]) -> tuple[str | 
             "The body looks like commands of sed, but only s/old/new/ with the flags g, i, m and s is read. "
             f"Nothing was changed. Use <<SEARCH and <<REPLACE. {_ON_PURPOSE}"
         )
+    check_lookalike(body, current)
     return body, True
+
+
+def _check_new(body: str) -> None:
+    """Raise `Mismatch` for a new text that is an edit of a text which is not there. Raises `BadPatch`."""
+    if parse_sed(body) or ("@@" in body and _hunks_alone(body)):
+        raise NoText(
+            "The body is an edit, and nothing stands at this path. Nothing was changed. Name a path that exists. "
+            f"{_ON_PURPOSE}"
+        )
+    check_lookalike(body, None)
 
 
 def edit_has_marks(body: str | None) -> int | None:
     """0 where `body` holds no sign of an edit or a patch, so that `edit_apply` makes just `body` of any text; else 1."""
     if body is None:
         return None
-    return int(any(sign in body for sign in _SIGNS) or _is_signed(body) or _LINE_SIGNS.search(f"\n{body}") is not None)
+    if any(sign in body for sign in _SIGNS) or _is_signed(body) or _LINE_SIGNS.search(f"\n{body}"):
+        return 1
+    return int(is_lookalike(body))
 
 
 def _is_signed(body: str) -> bool:

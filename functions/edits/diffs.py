@@ -25,6 +25,7 @@ _HEADS = ("index ", "similarity ", "dissimilarity ", "====", "Only in ", "\\")
 _SECTIONS = ("diff ", "Index: ")
 _SIGNS = ("+", "-", " ", "\\")
 _NOWHERE = "/dev/null"
+_MOST_BLANK = 100
 _OCTETS = lazy_regex(rb"\\([0-7]{1,3}|.)", re.DOTALL)
 _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 
@@ -191,7 +192,8 @@ class _Reader:
         while self.at < len(self.lines):
             line = self.lines[self.at]
             counted = old > 0 or new > 0
-            if self._ends_hunk(line, (old, new)) or (counts and not counted and line[:1] not in _SIGNS):
+            stands = line[:1] in _SIGNS or not counts or counted or self._goes_on()
+            if self._ends_hunk(line, (old, new)) or not stands:
                 break
             hunk.lines.append(line if line[:1] in _SIGNS else f" {line}")
             old -= line[:1] not in ("+", "\\")
@@ -216,6 +218,11 @@ class _Reader:
             return self._is_header() or line.startswith(_SECTIONS)
         following = self.lines[self.at + 2 : self.at + 3]
         return left != (1, 1) and self._is_header() and following != [] and following[0].startswith("@@")
+
+    def _goes_on(self) -> bool:
+        """Whether only blank lines without a sign stand between here and more lines of a hunk, whose counts are wrong."""
+        following = next((line for line in self.lines[self.at : self.at + _MOST_BLANK] if line.strip()), "")
+        return not self.lines[self.at].strip() and following[:1] in ("+", "-", " ") and not following.startswith("---")
 
     def _check(self, hunk: Hunk, begin: int) -> None:
         """Raises `BadPatch` for an empty hunk, and for one of a new file that has old lines."""

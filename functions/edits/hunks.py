@@ -11,6 +11,7 @@ from engine.functions.limits import Work
 
 from .fitting import Block, Fit, Hand
 from .lines import MARK, Lines, Mismatch, Run
+from .lookalikes import elided
 from .patch_notation import Change, Hunk
 from .placing import EXACT, Found, Places, Wanted
 
@@ -110,6 +111,7 @@ class _Application:
     def _runs(self, block: Block) -> list[Run]:
         self.work.check()
         block = self._coded(block)
+        self._check_elided(block)
         wanted = Wanted(block.name, block.old, list(block.headings), block.number, block.at_end, plain=not block.search)
         if not wanted.lines:
             return [self._insertion(block, wanted)]
@@ -126,6 +128,16 @@ class _Application:
             self.warnings.append(ADJUSTED)
         self._check_ended(block, runs)
         return runs
+
+    def _check_elided(self, block: Block) -> None:
+        """Raise `Mismatch` for a new line that stands for lines which the author did not write."""
+        line = elided(block.new)
+        if line is not None and line not in "\n".join(self.lines.rows):
+            raise Mismatch(
+                f"{block.name}: the new line {line[:80]!r} stands for lines that are not written. Nothing was changed. "
+                "Write these lines, or leave them out of the block: lines outside of it stay. If you mean this line as it "
+                "is, write the whole text with <<NEW."
+            )
 
     def _coded(self, block: Block) -> Block:
         """A block all of whose lines end in CR tells nothing of the ends of a text that has none."""

@@ -22,6 +22,7 @@ _END_OF_FILE = "*** End of File"
 _RANGE = lazy_regex(r"-(\d{1,9})(?:,(\d{1,9}))?(?:[ \t]+\+(\d{1,9})(?:,(\d{1,9}))?)?[ \t]*(?=@@|$)")
 _DIFF = lazy_regex(
     r"diff --git |From [0-9a-f]{40} |(?:Index: [^\n]+\n(?:=+\s*\n)?|diff [^\n]+\n)?--- [^\t\r\n]+[^\n]*\n\+\+\+ [^\t\r\n]"
+    r"|(?:---|\+\+\+) [^\n]+\n@@ -\d"
 )
 _BLOCK_INSIDE = lazy_regex(r"(?m)^\*\*\* Begin Patch[ \t\r]*\n\*\*\* (?:Add|Update|Delete) File: ")
 _DIFF_INSIDE = lazy_regex(r"(?m)^--- [^\n]+\n\+\+\+ [^\n]+\n@@")

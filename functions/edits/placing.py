@@ -121,8 +121,10 @@ class Places:
         if wanted.at_end:
             last = len(self.lines.rows) - len(wanted.lines)
             return [last] if last >= 0 and view.stands(wanted.lines, last) else []
-        for ends in ("end", "last"):
-            hits = sorted({at for scope in scopes for at in view.runs(wanted.lines, scope.start, getattr(scope, ends))})
+        for begins, ends in (("start", "end"), ("heading", "end"), ("start", "last")):
+            hits = sorted(
+                {at for scope in scopes for at in view.runs(wanted.lines, getattr(scope, begins), getattr(scope, ends))}
+            )
             if hits:
                 break
         if wanted.number is not None and len(hits) > 1 and view.stands(wanted.lines, wanted.number - 1):
@@ -182,11 +184,19 @@ def _depth(row: str) -> int:
 
 
 class _Scope(NamedTuple):
-    """Lines below a heading: from `start` to the `end` of its block, or to the `last` of the text."""
+    """Lines below a heading: from `start` to the `end` of its block, or to the `last` of the text.
+
+    `heading` is the line of the heading itself, which authors repeat as the first line of a hunk.
+    """
 
     start: int
     end: int
     last: int
+
+    @property
+    def heading(self) -> int:
+        """The line above `start`, if there is one."""
+        return max(0, self.start - 1)
 
 
 def _same(line: str) -> str:

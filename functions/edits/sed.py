@@ -16,6 +16,8 @@ _SEPARATOR = lazy_regex(r"(?:[ \t]*;[ \t]*|[ \t]*\r?\n[ \t]*)+|\s+(?=s[/|#,:~!@%
 _GROUP = lazy_regex(r"(?<!\\)(?:\\\\)*\\([1-9])")
 _ESCAPE = lazy_regex(r"\\(.)")
 _REGEX_SIGN = lazy_regex(r"[\\.*+?^$|()\[\]{}]")
+_WHOLE_HIT = lazy_regex(r"\\.|&&+|(?<=\s)&(?=\s)|&#?\w+;|(&)")
+"""An ampersand in a replacement that may stand for what was found; others are letters."""
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 _COMMAND = lazy_regex(
     r"[ \t]*(?:\d+|\$)?(?:,(?:\d+|\$))?s([/|#,:~!@%+])(?:\\.|(?!\1)[^\\\n])*\1(?:\\.|(?!\1)[^\\\n])*\1\w{0,8};?[ \t\r]*"
@@ -157,6 +159,16 @@ def check_one_reading(substitution: Substitution, text: str) -> None:
             f"s/{substitution.old}/ may mean {plain!r} or {substitution.old!r}, and the text holds both. "
             "Nothing was changed. Use <<SEARCH and <<REPLACE."
         )
+
+
+def check_whole_hit(substitution: Substitution) -> None:
+    """Raise `Mismatch` where `&` in the replacement may stand for what was found, as in sed, or for itself."""
+    if "&" in substitution.old or not any(found[1] for found in _WHOLE_HIT.finditer(substitution.new)):
+        return
+    raise Mismatch(
+        f"s/{substitution.old}/{substitution.new}/: '&' may stand for what was found, or for itself. Nothing was changed. "
+        "Write \\& for the sign; for what was found, write it again, or group it and write \\1."
+    )
 
 
 def with_endings(text: str, hits: list[Hit]) -> list[Hit]:

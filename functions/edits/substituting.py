@@ -15,6 +15,7 @@ from .sed import (
     Substitution,
     apply_hits,
     check_one_reading,
+    check_whole_hit,
     find_hits,
     is_named,
     plain_text,
@@ -36,6 +37,7 @@ def substitute(text: str, substitutions: list[Substitution], warnings: list[str]
     for each in substitutions:
         work.check()
         check_one_reading(each, text)
+        check_whole_hit(each)
         replaced = replace_literally(each, text)
         if replaced is None:
             hits = _hits(text, each)

@@ -568,10 +568,6 @@ def test_a_substitution_has_one_reading() -> None:
     assert "2 places" in conflict("}\n}\n}\n", "s/}\\n}/x/")
 
 
-def test_substitutions_are_the_text_of_an_entry_that_does_not_exist() -> None:
-    assert edited(None, "s/a/b/") == "s/a/b/"
-
-
 def test_a_substitution_must_mean_one_place() -> None:
     assert "add the flag g" in conflict("a\na\n", "s/a/b/")
     assert "not found" in conflict("a\n", "s/zz/b/")
@@ -649,7 +645,6 @@ def test_a_text_about_blocks_stays_one() -> None:
 )
 def test_a_body_of_hunks_edits_an_entry(body: str) -> None:
     assert edited("a\nb\nc\n", body) == "a\nx\nc\n"
-    assert edited(None, body) == body
 
 
 def test_hunks_that_cannot_be_read_or_placed_change_nothing() -> None:
