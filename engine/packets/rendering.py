@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from engine.schema.objects import quoted
 
 from .cuts import message_of
 from .parts import Section
+from .sizing import FIRST_SIZE, stating_size
 from .store import PacketStore, messages_before, messages_of
 
 if TYPE_CHECKING:
@@ -21,9 +23,6 @@ if TYPE_CHECKING:
 
 _Packets = dict[str, tuple[int, Message, list[str]]]
 """For each role the id of its packet, the message, and the texts of its sections where they are known."""
-
-_UNKNOWN_SIZE = {"usage": "", "free": "", "system": "", "system_share": ""}
-"""What a section states as the size of the packet while that is measured: templates pad it to a fixed length."""
 
 _LOOP_STATE = "select loop_id, (select value from settings where name = 'prompt_figures') from turns where id = ?"
 """The loop of a turn, and what may change the sections within it."""
@@ -57,6 +56,8 @@ class Renderer:
         self._laid_out: dict[str, Section] = {}
         self._tally: Tally | None = None
         self._measured: int | None = None
+        # the figures that the last packet stated of its size: those of the next one are mostly as wide
+        self._size_said: Row = FIRST_SIZE
         self._packet_store = PacketStore(db)
         self._beside_chars = 0
         self._by_role: list[tuple[str, list[Section]]] = []
@@ -106,21 +107,35 @@ class Renderer:
         self._beside_chars = sum(map(_beside_chars, sections.values()))
         if live := [section for section in self._sections if section["live"]]:
             sections |= {each["name"]: self._section(turn_id, each) for each in live if each["live"] == 1}
-            size = self._size(turn_id, sections, [sections[each["name"]] for each in live])
-            sections |= {each["name"]: self._lay_out(each, sections[each["name"]].rows, size) for each in live}
+            sections = self._with_size(turn_id, sections, live)
         messages = self._messages(turn_id, sections)
         self._texts = {name: section.text for name, section in sections.items()}
         self._sent = (turn_id, messages)
         return messages
 
-    def _size(self, turn_id: int, sections: dict[str, Section], live: list[Section]) -> Row | None:
-        """The size of the packet in tokens: the file is told its length, and how much of it shows entries."""
-        chars = sum(len(section.text) for section in sections.values()) + self._beside_chars
-        entry_chars = next((row["entry_chars"] for each in live for row in each.rows if "entry_chars" in row), None)
+    def _with_size(self, turn_id: int, sections: dict[str, Section], live: list[Row]) -> dict[str, Section]:
+        """The sections, of which the live ones state the size of the packet."""
+        rows = {each["name"]: sections[each["name"]].rows for each in live}
+
+        def tell(chars: int) -> Row:
+            return self._size(turn_id, chars, rows.values())
+
+        def state(size: Row) -> dict[str, Section]:
+            return {each["name"]: self._lay_out(each, rows[each["name"]], size) for each in live}
+
+        said, self._size_said = stating_size(sections, self._beside_chars, tell, state)
+        return said
+
+    def _size(self, turn_id: int, chars: int, live: Iterable[list[Row]]) -> Row:
+        """The size of a packet of `chars` in tokens: the file is told the length, and how much of it shows entries."""
+        entry_chars = next((row["entry_chars"] for rows in live for row in rows if "entry_chars" in row), None)
         self._db.execute(
             "update turns set context_chars = ?, entry_chars = ? where id = ?", (chars, entry_chars, turn_id)
         )
-        return self._db.row("select * from _packet_sizes where turn_id = ?", (turn_id,))
+        found = self._db.row(
+            "select usage, free, system, system_share from _packet_sizes where turn_id = ?", (turn_id,)
+        )
+        return found or FIRST_SIZE
 
     def _store(self, turn_id: int) -> None:
         """Store the packet that was just rendered."""
@@ -208,7 +223,7 @@ class Renderer:
         if section["role"] == "system":
             return self._system_section(turn_id, section)
         rows = self._stamped_rows if section["stamps"] else self._section_rows
-        return self._lay_out(section, rows(turn_id, section), _UNKNOWN_SIZE)
+        return self._lay_out(section, rows(turn_id, section), self._size_said | {"padding": ""})
 
     def _stamped_rows(self, turn_id: int, section: Row) -> list[Row]:
         """The rows of a section of the user message that has stamps: read where its stamp is another, none without one."""
