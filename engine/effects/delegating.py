@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from engine.errors import EngineError
 
+from . import files
+
 if TYPE_CHECKING:
     from engine.db.database import Store
     from engine.driving.children import Children
@@ -20,6 +22,8 @@ def perform(db: Store, token: str | None, children: Children, run_id: int) -> No
     effects = {row["child"]: row["effect_id"] for row in open_ones}
 
     def finish(child: str) -> None:
+        for request in db.rows("select * from _scans_after_children where run = ?", (child,)):
+            files.scan(db, request)
         db.insert("finish_delegation", effect_id=effects[child], lease=token)
 
     for row in open_ones:

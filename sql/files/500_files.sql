@@ -235,6 +235,9 @@ begin
     join schemes as s on s.name = 'file'
     where r.id = new.run_id
         and not exists (select 1 from run_views as v where v.run_id = new.run_id and v.entry_id = e.id);
+    insert into _late_call (door, a)
+    select '_share_file', new.run_id
+    where exists (select 1 from children where run_id = new.run_id or root_run_id = new.run_id);
     insert into _read_skills (project_id)
     select r.project_id
     from runs as r

@@ -76,9 +76,13 @@ begin
         new.project_id, new.path, 'text', coalesce(json_extract(new.result, '$.size'), 0),
         coalesce(json_extract(new.result, '$.mtime_ns'), 0), json_extract(new.result, '$.sha256')
     );
+    insert into _late_call (door, a, b)
+    select '_share_file', new.run_id, new.path
+    where exists (select 1 from children where run_id = new.run_id or root_run_id = new.run_id);
 end;
 
--- This run loses its view at once, any other run with its next sync_files. The entry stays for the past.
+-- This run loses its view at once, and so do others of its tree; any other run with its next sync_files.
+-- The entry stays for the past.
 create trigger _take_file__delete
 instead of insert on _take_file
 when new.kind = 'file_delete'
@@ -94,4 +98,7 @@ begin
     delete from run_views
     where run_id = new.run_id
         and entry_id in (select id from entries where scope = new.scope and path = new.path);
+    insert into _late_call (door, a, b)
+    select '_share_file', new.run_id, new.path
+    where exists (select 1 from children where run_id = new.run_id or root_run_id = new.run_id);
 end;

@@ -1738,6 +1738,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _sandbox_questions (run_id, choice)
 -- view _sandboxes_told (run_id, token, choice, sandbox)
 -- view _scan_requests (turn_id, run_id, project_id, root)
+-- view _scans_after_children (run, run_id, turn_id, project_id, root)
 -- view _select_event (run_id, thread)
 -- view _select_rules (loop_id, run_id, project_id, turn, prompt, prompts, context_left, room)
 -- view _selection_domains (selection_id, domain_id, name, always_on, is_active)
@@ -1750,6 +1751,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
 -- view _setting_outcomes (name, origin, value, source, default)
 -- view _settle_proposal (proposal_id, decision, body, reason)
+-- view _share_file (run_id, path)
 -- view _share_known (run_id)
 -- view _show_entry (run_id, entry_id, visibility, turn)
 -- view _shown_entries (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
@@ -1807,6 +1809,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _tree_costs (run_id, cost)
 -- view _tree_edits (run_id, command_id, turn_id, edit_id, child_id)
 -- view _tree_limits (root_loop_id, run, turns, max_turns, seconds, max_seconds)
+-- view _tree_mates (run_id, mate_id)
 -- view _turn_cycles (turn_id, period)
 -- view _turn_faults (turn_id)
 -- view _turn_findings (turn_id, loop_id, faulty, cycles, failed, rejected, commands, acts, update_id, prose)
@@ -2154,6 +2157,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _select_event__select on _select_event
 -- trigger _select_rules__select on _select_rules
 -- trigger _settle_proposal__settle on _settle_proposal
+-- trigger _share_file__share on _share_file
 -- trigger _share_known__share on _share_known
 -- trigger _show_entry__show on _show_entry
 -- trigger _start_child__start on _start_child

@@ -30,7 +30,10 @@ def test_an_apsw_connection_is_made_able_to_write(tmp_path: Path) -> None:
         connection.execute(WRITE).fetchall()
         assert connection.execute(READ).fetchone() == ("resolved",)
         assert connection.execute("pragma trusted_schema").fetchone() == (0,)
-        with pytest.raises(Conflict, match="409 run demo: cannot go from 202 to 100"):
+        with pytest.raises(
+            Conflict,
+            match="409 run demo: cannot go from 202 to 100; its prompts decide that: start, resume or abort it",
+        ):
             connection.execute("update runs set status = 100").fetchall()
 
 
@@ -42,7 +45,9 @@ def test_a_connection_of_the_standard_library_is_made_able_to_write(tmp_path: Pa
         assert connection.execute(READ).fetchone() == ("resolved",)
         with pytest.raises(sqlite3.OperationalError):
             connection.execute("update runs set status = 100")
-        assert connection.execute("select last_error()").fetchone() == ("409 run demo: cannot go from 202 to 100",)
+        assert connection.execute("select last_error()").fetchone() == (
+            "409 run demo: cannot go from 202 to 100; its prompts decide that: start, resume or abort it",
+        )
 
 
 class Own(sqlite3.Connection):
