@@ -210,7 +210,7 @@ def test_a_command_that_is_a_list_is_a_line_of_shell(given: list[Any], line: str
 
 
 def test_every_other_name_of_an_argument_is_read_in_tags_and_calls() -> None:
-    for tool in ARGUMENT_NAMES.keys() - {"think"}:
+    for tool in ARGUMENT_NAMES.keys() - {"think", "skill"}:
         for argument, names in ARGUMENT_NAMES[tool].items():
             mine = only(json.dumps({"name": tool, "arguments": {argument: "x"}}))
             for name in names.split():

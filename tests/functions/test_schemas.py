@@ -94,5 +94,5 @@ def test_every_argument_of_the_tools_is_described(db: engine.Database) -> None:
         schema = json.loads(row["schema"])
         assert set(schema["required"]) <= set(schema["properties"])
         for name, argument in schema["properties"].items():
-            assert argument["type"] in ("string", "integer", "boolean"), (row["name"], name)
+            assert argument["type"] in ("string", "integer", "number", "boolean"), (row["name"], name)
             assert argument["description"], (row["name"], name)
