@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """A control character other than a tab and a line feed."""
-_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
+_COLOUR = re.compile(r"(?:\x1b(?:\[[0-?]*)?[ -/]*)?\x1b\[[0-9;:]*m")
+"""A colour, and the sequence without an end before it, which it breaks off."""
 _STRING = re.compile(r"\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]")
 _TOKEN = re.compile(
     r"(?P<text>[^\x00-\x08\n-\x1f\x7f-\x9f]+)"

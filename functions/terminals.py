@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.functions.terminal_codes import CONTROL, Code, Codes
+from engine.functions.terminal_lines import FARTHEST, Line
 
 _LONGEST_LINE = 65_536
 """The characters of a line that can still be redrawn."""
@@ -16,8 +17,6 @@ _HELD = 64
 """The lines that can still be redrawn once a program has moved up to an earlier one."""
 _REMEMBERED = 8_192
 """The characters passed on last, among which are the lines that a program moves up to for the first time."""
-_FARTHEST = 512
-"""The last column that a sequence moves to; a terminal has fewer."""
 
 
 def terminal_text(text: str) -> str:
@@ -28,31 +27,8 @@ def terminal_text(text: str) -> str:
     return terminal.feed(text) + terminal.finish()
 
 
-class _Line:
-    """A line that may still change: `cells` are its characters from column `gone` on, `sent` what was passed on of them."""
-
-    __slots__ = ("cells", "gone", "is_redrawn", "sent")
-
-    def __init__(self, text: str = "") -> None:
-        self.cells = list(text)
-        self.gone = 0
-        self.sent = ""
-        self.is_redrawn = False
-
-    def shown(self) -> str:
-        """Its text. Blanks behind a redrawn line have covered what stood there."""
-        text = "".join(self.cells)
-        return text.rstrip(" ") if self.is_redrawn else text
-
-    def news(self) -> str:
-        """What is to be passed on of it. A line that has changed meanwhile is passed on again, on a line of its own."""
-        text = self.shown()
-        return text[len(self.sent) :] if text.startswith(self.sent) else f"\n{text}"
-
-    def forget(self) -> None:
-        """Let its text go, which was passed on; what follows is behind it."""
-        self.gone += len(self.cells)
-        self.cells, self.sent, self.is_redrawn = [], "", False
+_CELLS = tuple("X@Pb")
+"""Sequences that erase, insert, delete and repeat characters."""
 
 
 class Terminal:
@@ -66,14 +42,17 @@ class Terminal:
         self._codes = Codes()
         self._out: list[str] = []
         self._tail = ""
-        self._lines = [_Line()]
+        self._lines = [Line()]
         self._row = self._column = self._back = 0
         self._feeds_since_up = _HELD
+        self._saved: tuple[Line, int] | None = None
         self._moves: dict[str, Callable[[int], None]] = {
             **dict.fromkeys("AF", self._up),
             **dict.fromkeys("BE", self._down),
             **dict.fromkeys("Ca", self._right),
             "D": self._left,
+            "s": lambda _: self._save(),
+            "u": lambda _: self._restore(),
             **dict.fromkeys("G`", self._to_column),
             **dict.fromkeys("Hf", self._to_fresh_line),
         }
@@ -114,7 +93,7 @@ class Terminal:
         """The rest."""
         self._release(0)
         self._out.append(self._lines[0].news())
-        self._lines, self._row, self._column = [_Line()], 0, 0
+        self._lines, self._row, self._column = [Line()], 0, 0
         return self._taken()
 
     def _taken(self) -> str:
@@ -149,11 +128,13 @@ class Terminal:
         elif code.kind == "escape":
             self._escape(code.value)
         elif move := self._moves.get(code.value):
-            move(min(max(code.number, 1), _FARTHEST))
+            move(min(max(code.number, 1), FARTHEST))
             if code.value in "EF":
                 self._column = 0
         elif code.value == "K":
             self._erase_line(code.number)
+        elif code.value in _CELLS:
+            self._change_cells(code.value, min(max(code.number, 1), FARTHEST))
         elif code.value == "J":
             self._erase_below() if code.number == 0 else self._to_fresh_line(1)
 
@@ -174,15 +155,21 @@ class Terminal:
             self._line_feed()
         elif final == "c":
             self._to_fresh_line(1)
+        elif final == "7":
+            self._save()
+        elif final == "8":
+            self._restore()
 
     def _write(self, text: str) -> None:
         """Put a text without control characters at the cursor."""
+        if not text:
+            return
         if self._column < self._lines[self._row].gone:  # its beginning was passed on long ago
             self._out.append("\n")
-            self._lines[self._row] = _Line()
-            self._column = min(self._column, _FARTHEST)
+            self._lines[self._row] = Line()
+            self._column = min(self._column, FARTHEST)
         line = self._lines[self._row]
-        start = min(self._column - line.gone, len(line.cells) + _FARTHEST)
+        start = min(self._column - line.gone, len(line.cells) + FARTHEST)
         self._column = line.gone + start
         line.is_redrawn = line.is_redrawn or start < len(line.cells)
         line.cells += " " * (start - len(line.cells))
@@ -199,7 +186,7 @@ class Terminal:
         self._row += 1
         if self._row < len(self._lines):
             return
-        self._lines.append(_Line())
+        self._lines.append(Line())
         self._feeds_since_up += 1
         self._release(_HELD if self._feeds_since_up < _HELD else 0)
 
@@ -217,7 +204,7 @@ class Terminal:
         line = self._lines[0]
         self._out.append(line.news())
         line.sent = line.shown()
-        if len(line.cells) > _FARTHEST:
+        if len(line.cells) > FARTHEST:
             line.forget()
 
     def _up(self, count: int) -> None:
@@ -236,7 +223,7 @@ class Terminal:
             # it was passed on in part, and comes again behind these
             self._out.append("\n")
             self._lines[0].sent, self._lines[0].gone = "", 0
-        self._lines[:0] = map(_Line, [*copies, *back])
+        self._lines[:0] = map(Line, [*copies, *back])
         self._row += len(copies) + len(back)
 
     def _unsettled(self, count: int) -> list[str]:
@@ -262,7 +249,7 @@ class Terminal:
 
     def _right(self, count: int) -> None:
         line = self._lines[self._row]
-        self._column = max(self._column, min(self._column + count, max(_FARTHEST, line.gone + len(line.cells))))
+        self._column = max(self._column, min(self._column + count, max(FARTHEST, line.gone + len(line.cells))))
 
     def _left(self, count: int) -> None:
         self._column = max(0, self._column - count)
@@ -277,13 +264,31 @@ class Terminal:
             self._line_feed()
         self._column = 0
 
+    def _save(self) -> None:
+        self._saved = self._lines[self._row], self._column
+
+    def _restore(self) -> None:
+        """Go back to the saved place, if its line can still be redrawn."""
+        rows = [row for row, line in enumerate(self._lines) if self._saved and line is self._saved[0]]
+        if self._saved and rows:
+            self._row, self._column = rows[0], self._saved[1]
+
+    def _change_cells(self, how: str, count: int) -> None:
+        """Erase, insert, delete or repeat characters at the cursor."""
+        line = self._lines[self._row]
+        place = self._column - line.gone
+        if how == "b" and 0 < place <= len(line.cells):
+            self._write(line.cells[place - 1] * count)
+        else:
+            line.change(how, place, count)
+
     def _erase_line(self, how: int) -> None:
         line = self._lines[self._row]
         place = max(0, self._column - line.gone)
         if (how == 0 and place < len(line.cells)) or how == 2:
             del line.cells[place if how == 0 else 0 :]
             line.is_redrawn = True
-        elif how == 1 and place <= _FARTHEST:
+        elif how == 1 and place <= FARTHEST:
             line.cells[:place] = " " * min(place, len(line.cells))
             line.is_redrawn = True
 

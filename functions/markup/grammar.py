@@ -11,7 +11,10 @@ from engine.functions.lazy import lazy_regex
 DEFAULT_TOOLS = ("get", "set", "rm", "cp", "mv", "sh", "env", "search", "ask_user", "update", "think")
 _THOUGHTS = (
     *("think", "thinking", "redacted_thinking", "antthinking", "thought", "thoughts", "reason", "reasoning"),
-    *("reflection", "scratchpad", "scratch_pad", "inner_monologue", "internal_monologue"),
+    *("reflection", "scratchpad", "scratch_pad", "inner_monologue", "internal_monologue", "monologue"),
+    *("analysis", "ant_thinking", "chain_of_thought", "contemplation", "contemplator", "cot", "deliberation"),
+    *("inner_thoughts", "internal_reasoning", "internal_thoughts", "introspection", "reasoning_content"),
+    *("reasoning_process", "self_reflection", "thinking_content", "thinking_process", "thought_process"),
 )
 """What models call the element of their thoughts."""
 NAMESPACE = r"(?:[A-Za-z_][\w-]{0,40}[:.]){0,3}"

@@ -15,6 +15,8 @@ from engine.functions.markup.grammar import FLAGS, NAMESPACE, Grammar
 
 _WORD = r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|inner)"
 _BAR = "[|\uff5c]"
+CHANNELS = ("thought", "thinking", "analysis", "reasoning")
+"""How the names of channels of thoughts begin."""
 OPENING = {
     "[": r"THINK\]|(?-i:THINKING|THOUGHT|REASONING)\]",
     "\u25c1": r"think\u25b7",
@@ -49,7 +51,7 @@ def _pattern(grammar: Grammar) -> re.Pattern[str]:
     elements = "|".join(sorted(grammar.thoughts))
     tokens = "|".join(f"{re.escape(first)}(?:{closing})" for first, closing in CLOSING.items())
     return lazy_regex(
-        rf"</{NAMESPACE}(?:{elements})\s*>|{tokens}|<\|close\|>think<\|sep\|>"
+        rf"<(?:\\?/\s?|\\){NAMESPACE}(?:{elements})\s*>|{tokens}|<\|close\|>think<\|sep\|>"
         # Harmony: the end of a message before the header of the next one
         r"|<\|end\|>(?=\s*<\|(?:start\|>assistant|channel\|>))",
         FLAGS,
@@ -71,7 +73,7 @@ def closings(text: str, grammar: Grammar) -> list[Closing]:
         if each[0] == "<channel|>":
             opened = text.rfind("<|channel>", channel, each.start())
             channel = each.end()
-            if opened >= 0 and not text.startswith(("thought", "analysis"), opened + len("<|channel>")):
+            if opened >= 0 and not text.startswith(CHANNELS, opened + len("<|channel>")):
                 continue  # it closes a channel of another kind
         found.append(Closing(*each.span()))
     return sorted(found)

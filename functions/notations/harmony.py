@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import Grammar, skip_space
+from engine.functions.notations.closings import CHANNELS
 from engine.functions.notations.ends import no_call_follows
 from engine.functions.notations.notation import Answer, Reading
 
@@ -27,7 +28,6 @@ _BARE_CALL = lazy_regex(
     r"=functions\.([\w-]+)(?:\s*(?:<\|constrain\|>|\s)\s*(?:json|code))?\s*(?:<\|message\|>)?\s*(?=\{)"
 )
 _BARE_END = lazy_regex(r"[ \t\r]*(?:\n|\Z|<[|/]|assistant)")
-_THOUGHTS = ("thought", "analysis")
 
 
 class BareHarmony:
@@ -84,7 +84,7 @@ def _gemma(answer: Answer, start: int) -> Reading | None:
     found = _GEMMA.match(answer.text, start)
     if found is None:
         return None
-    if found[1] not in _THOUGHTS:
+    if not found[1].startswith(CHANNELS):
         return Reading(found.end())
     closing = answer.search(_GEMMA_END, found.end())
     end = closing.span() if closing else answer.next_closing(found.end())
@@ -104,7 +104,7 @@ def _message(answer: Answer, start: int, position: int) -> Reading:
         return _addressed(answer, recipient[1], start, header.end())
     if not header[0].endswith(">"):
         return Reading(position)
-    if not (header[1] or "").strip().startswith("analysis"):
+    if not (header[1] or "").strip().startswith(CHANNELS):
         return Reading(header.end())
     closing = answer.search(_MESSAGE_END, header.end())
     if closing is None and (end := answer.next_closing(header.end())):

@@ -51,6 +51,15 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
         ("one\ntwo\nthree\n\x1b[2A\x1b[Jend\n", "one\nend\n"),
         ("a\nb\x1b[F\x1b[Kc\x1b[Ed", "c\nd"),
         ("a\n\x1bMb", "b\n"),
+        # a colour breaks off a sequence before it, and takes no letter
+        ("\x1b\x1b[31mx \x1b(\x1b[1my \x1b[3\x1b[0mz\n", "x y z\n"),
+        # characters are erased, inserted, deleted and repeated, and a place is saved
+        ("abcd\x1b[1G\x1b[2X\n", "  cd\n"),
+        ("cd\x1b[1G\x1b[2@ab\n", "abcd\n"),
+        ("abcd\x1b[1G\x1b[2P\n", "cd\n"),
+        ("=\x1b[9b>\n", "==========>\n"),
+        ("ab\x1b7cd\x1b8XY\n", "abXY\n"),
+        ("ab\n\x1b[s1%\x1b[u2%\n", "ab\n2%\n"),
     ],
 )
 def test_a_text_is_as_a_terminal_shows_it(printed: str, shown: str) -> None:
@@ -59,9 +68,12 @@ def test_a_text_is_as_a_terminal_shows_it(printed: str, shown: str) -> None:
 
 # 3. pieces
 
+CELLS = "\x1b[2X|\x1b[@|\x1b[P|\x1b[2b|\x1b7|\x1b8|\x1b[s|\x1b[u|\x1b[3|\x1b|\x1b("
 MOVES = "\x1b[K|\x1b[2K|\x1b[1K|\x1b[3G|\x1b[2C|\x1b[D|\x1bc|\x1b[2J|\x1b[H|\b|\r"
 UNSEEN = "\x1b[31m|\x1b]0;t\x07|\x1b]0;t\x1b\\|\x1bPx\x1b\\|\x1b(B|\x9b1m|\x07"
-PIECES = st.sampled_from(["a", "bc", "é█", " ", "\t", "\n", "\r\n", *MOVES.split("|"), *UNSEEN.split("|")])
+PIECES = st.sampled_from(
+    ["a", "bc", "é█", " ", "\t", "\n", "\r\n", *MOVES.split("|"), *CELLS.split("|"), *UNSEEN.split("|")]
+)
 UPS = st.sampled_from(["\x1b[A", "\x1b[2A", "\x1b[9F", "\x1bM", "\x1b[B", "\x1b[E", "\x1b[J", "\n", "x", "\r"])
 
 
@@ -146,6 +158,10 @@ MANY = 100_000
         ("\n" * 60 + "\x1b[J\n\n\n\x1b[3A" * MANY, 200),
         ("\x1b[99999Cx\n" * 2_000, 2_000 * 600),
         ("x" * 100 * MANY, 100 * MANY),
+        ("x" * 60_000 + "\x1b[1G\x1b[@\x1b[P\x1b[X" * MANY, 60_000),
+        ("x\x1b[99999b\n" * 2_000, 2_000 * 600),
+        ("x\x1b7\x1b8" * MANY, MANY),
+        ("\x1b[3" * MANY + "\x1b[m", 0),
         ("x" * MANY + "\ry", MANY + 2),
         ("\x1b[31mx\x1b[0m\n" * MANY, 2 * MANY),
     ],

@@ -148,7 +148,8 @@ THOUGHTS = (
         (f"<{name}>", f"</{name}>")
         for name in (
             *("think", "thinking", "Thinking", "thought", "reasoning", "reason", "reflection", "scratchpad"),
-            *("inner_monologue", "seed:think", "mm:think", "redacted_thinking"),
+            *("inner_monologue", "seed:think", "mm:think", "redacted_thinking", "analysis", "chain_of_thought"),
+            *("reasoning_content", "thinking_process", "cot"),
         )
     ),
     ("[THINK]", "[/THINK]"),
@@ -162,6 +163,7 @@ THOUGHTS = (
     ("<unused94>thought\n", "<unused95>"),
     ("<|channel>thought\n", "<channel|>"),
     ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    ("<|channel|>thinking<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
     ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
 )
 """What opens thoughts, and what closes them."""

@@ -25,7 +25,8 @@ _CLAIM = re.compile(
 )
 _BRACKETS = re.compile(r"[\[\]{}]")
 _THOUGHT_ENDS = re.compile(
-    r"</(?:[\w-]+[:.])*\w*(?:think|thinking|thoughts?|reason|reasoning|reflection|scratch_?pad|monologue)\s*>|\[/THINK\w*\]"
+    r"<(?:\\?/\s?|\\)(?:[\w-]+[:.])*\w*(?:think|thinking|thoughts?|reason|reasoning|reflection|scratch_?pad|monologue|analysis)"
+    r"(?:_content|_process)?\s*>|Here(?:'s| is) my response:|\[/THINK\w*\]"
     r"|\u25c1/think\u25b7|<[|\uff5c][\w:/\u2581]*(?:think|thought|inner)\w*[:\w]*[|\uff5c]>|<channel\|>|<\|close\|>think|<\|end\|>"
     r"|<unused95>|assistant(?:final|commentary|analysis)",
     re.IGNORECASE,
