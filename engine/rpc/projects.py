@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import NotFound, PermissionDenied
+from engine.functions.terminals import Terminal
 from engine.project.workspace import Workspace
 
 from .hub import Hub
@@ -25,7 +26,8 @@ Opener = Callable[[Path], "Database"]
 class Project:
     """A folder whose runs are in the file of `hub`; `options` are those that a run of it may be given.
 
-    `claimant` is the token of the client that works in it, for what it carries out itself.
+    `claimant` is the token of the client that works in it, for what it carries out itself; `terminals` make of the output of
+    these commands what a terminal shows, by run, path and channel.
     """
 
     root: Path
@@ -33,6 +35,7 @@ class Project:
     hub: Hub
     options: tuple[Param, ...]
     claimant: str = ""
+    terminals: dict[tuple[str, str, int], Terminal] = field(default_factory=dict)
 
 
 class Projects:

@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from engine.effects import claims
+from engine.functions.terminals import Terminal
 
 from .entries import expect_run
 
@@ -27,12 +28,16 @@ _EFFECT = """
 
 
 async def stream(project: Project, given: dict[str, Any]) -> dict[str, Any]:
-    """Store a piece of output; the first one tells that the command has begun."""
-    piece = {"channel": given["channel"], "text": given["chunk"]}
+    """Store a piece of output as a terminal shows it; the first one tells that the command has begun.
+
+    A line that is redrawn waits until it has its end, or the command has.
+    """
 
     def write(db: Database) -> None:
         with db.transaction():
-            db.insert("append_output", effect_id=_begun(db, project, given), lease=project.claimant, **piece)
+            effect, channel = _begun(db, project, given), int(given["channel"])
+            terminal = project.terminals.setdefault((given["run"], given["path"], channel), Terminal())
+            _append(db, project, effect, channel, terminal.feed(given["chunk"]) + terminal.partial())
 
     await project.hub.db.call_async(write)
     return {}
@@ -70,11 +75,19 @@ async def cancel(project: Project, given: dict[str, Any]) -> dict[str, Any]:
 async def _ended(project: Project, given: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
     def write(db: Database) -> None:
         with db.transaction():
-            db.insert("finish_effect", effect_id=_begun(db, project, given), lease=project.claimant, **result)
+            effect = _begun(db, project, given)
+            for key in [key for key in project.terminals if key[:2] == (given["run"], given["path"])]:
+                _append(db, project, effect, key[2], project.terminals.pop(key).finish())
+            db.insert("finish_effect", effect_id=effect, lease=project.claimant, **result)
 
     await project.hub.db.call_async(write)
     project.hub.drive(given["run"])
     return {}
+
+
+def _append(db: Database, project: Project, effect: int, channel: int, text: str) -> None:
+    if text:
+        db.insert("append_output", effect_id=effect, channel=channel, text=text, lease=project.claimant)
 
 
 def _begun(db: Database, project: Project, given: dict[str, Any]) -> int:

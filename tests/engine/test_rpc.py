@@ -130,6 +130,19 @@ def test_a_client_may_carry_out_a_command_itself(client: Client, tmp_path: Path)
     assert "waits to be carried out" in message
 
 
+def test_what_a_client_streams_is_stored_as_a_terminal_shows_it(client: Client, tmp_path: Path) -> None:
+    client.call("act", prompt="Make it", run="frames", model=script(tmp_path, SHELL, DONE))
+    path = client.wait("run/proposal", run="frames")["path"]
+    client.call("run/resolve", run="frames", resolution={"action": "accept"}, drive=False)
+    pieces = ["\x1b[31mred\x1b", "[0m\n", *(f"\rreceived {n}/50" for n in range(51)), "\ndone \x1b]0;title"]
+    for piece in pieces:
+        client.call("stream", run="frames", path=path, channel=1, chunk=piece)
+    client.call("stream/completed", run="frames", path=path, exit_code=0)
+    client.wait("run/state", run="frames", status=200)
+    (entry,) = client.call("getEntries", run="frames", pattern="sh://**", body="red")
+    assert entry["body"].splitlines() == ["red", "received 0/50", "received 50/50", "done "]
+
+
 def test_a_command_is_cancelled(client: Client, tmp_path: Path) -> None:
     model = script(tmp_path, "<sh>echo begun; sleep 600</sh>" + GO_ON, DONE)
     client.call("act", prompt="Wait", run="cancelled", model=model, yolo=True, sandbox="off")
