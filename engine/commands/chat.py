@@ -64,7 +64,7 @@ def chat(
     key_from: KeyFromOption = None,
     db: DbOption = None,
 ) -> None:
-    """Give prompts one after the other, in a session at the terminal or line by line from a pipe.
+    """Give prompts one after the other, at the terminal or from a pipe.
 
     It goes on with the run that was last active in this folder. Enter sends a prompt; Alt-Enter, or a backslash before
     Enter, begins another line. Tab completes, the arrow keys bring back earlier prompts, and Ctrl-R searches them. Ctrl-C
