@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from inspect import isroutine
 from pathlib import Path
 from types import ModuleType
 
@@ -77,7 +78,17 @@ def _load(name: str, path: str, where: str) -> ModuleType:
     except (Exception, SystemExit) as error:
         del sys.modules[module_name]
         raise ValidationError(f"{where}: plugin {name}: {file} fails: {type(error).__name__}: {error}") from error
+    if not _has_hooks(module):
+        raise ValidationError(
+            f"{where}: plugin {name}: {file} has no hook; a hook is a function of the module, such as engine_sql, with"
+            " @hookimpl of engine.plugins"
+        )
     return module
+
+
+def _has_hooks(module: ModuleType) -> bool:
+    """Whether the module itself answers a hook; what a class in it answers, nobody asks for."""
+    return any(isroutine(each) and hasattr(each, "engine_impl") for each in vars(module).values())
 
 
 def _file_of(name: str, path: str, where: str) -> Path:

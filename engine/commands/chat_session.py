@@ -49,6 +49,7 @@ _STOPPED = """
 _STANDS = """
     select
         o.*,
+        (select s.name from statuses as s where s.code = o.status) as state,
         (select t.context_tokens from turn_timeline as t where t.run = o.run order by t.turn desc limit 1) as used,
         c.ceiling
     from run_overview as o
@@ -174,7 +175,7 @@ class Session:
             waits = len(self.db.proposals(self.run))
             lines += [
                 *filter(None, [called(row)]),
-                f"status {row['status']}, prompts {row['loops']}, turns {row['turns']}, {dollars(row['cost'])}",
+                f"{row['state']}, prompts {row['loops']}, turns {row['turns']}, {dollars(row['cost'])}",
                 f"context {share}",
                 *([f"waits for decisions: {waits}; /resume asks"] if waits else []),
                 *(f"{name} {text}" for name, text in rule_lines(self.db, row["run"]).items()),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .completing import complete_config, complete_setting
-from .config_shown import check_known, print_run, print_settings
+from .config_shown import are_settings, check_known, print_run, print_settings
 from .printing import one_line, say, visible
 from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, nearest, open_to_write
 
@@ -27,7 +27,7 @@ def config(
         list[str] | None,
         typer.Argument(
             metavar="NAME[=VALUE]...",
-            help="A setting to show, or to change; first a RUN for its own.",
+            help="Settings to show or to change; first a RUN for its own.",
             autocompletion=complete_config,
         ),
     ] = None,
@@ -78,7 +78,7 @@ def config(
     """
     changes = [word for word in words or [] if "=" in word]
     names = [word for word in words or [] if "=" not in word]
-    if len(names) > 1:
+    if len(names) > 1 and (changes or not are_settings(names)):
         raise typer.BadParameter(f"{names[1]!r} is no NAME=VALUE; {_meant(names)}")
     if user + project + confirm > 1:
         raise typer.BadParameter("give one of --user, --project and --confirm")

@@ -41,6 +41,15 @@ def print_run(database: Database, run: str, as_json: bool) -> None:
             print_text(f"{setting['name']:17} {value} ({setting['origin']})")
 
 
+def are_settings(names: list[str]) -> bool:
+    """Whether each of these is the name of a setting, to be shown."""
+    import engine
+
+    with engine.open(":memory:") as trial:
+        known = {name for (name,) in trial.tuples("select name from settings")}
+    return known.issuperset(names)
+
+
 def print_settings(database: Database, names: list[str], as_json: bool) -> None:
     """Print the settings of these names, or all."""
     for name in names:
@@ -87,4 +96,4 @@ def check_known(database: Database, name: str, *, or_run: bool = False) -> None:
         raise NotFound(f"{what} {name!r}: there is none of that name; {hint}")
 
 
-__all__ = ["check_known", "print_run", "print_settings"]
+__all__ = ["are_settings", "check_known", "print_run", "print_settings"]

@@ -196,14 +196,29 @@ _STOPPED = """
     from stopped_prompts as s
     join runs as r on r.alias = s.run and r.role = 'main'
     where s.run = :run and s.loop = coalesce(:loop, r.next_loop - 1) and s.loop = r.next_loop - 1
+    union all
+    select 'rejection', null
+    from loop_list as o
+    join runs as r on r.alias = o.run and r.role = 'main'
+    where o.run = :run and o.loop = coalesce(:loop, r.next_loop - 1) and o.loop = r.next_loop - 1 and o.status = 403
 """
 
 
-def say_how_to_continue(db: Database, run: str, loop: int | None, given: Path | None) -> None:
-    """Name the command that goes on with a prompt that a limit has stopped."""
+def say_nothing_to_resume(db: Database, run: str | None, given: Path | None) -> None:
+    """Say that there is nothing to resume, and which command goes on with `run`, or with any run."""
+    if run is None:
+        say(f"nothing to resume; 'engine run{db_flag(given)} --run NAME PROMPT' gives a run another prompt")
+        return
+    say(f"nothing to resume in {run}: its latest prompt has ended")
+    if not say_how_to_continue(db, run, None, given):
+        say(f'Continue: engine run{db_flag(given)} --run {run} "what to do next"', "yellow")
+
+
+def say_how_to_continue(db: Database, run: str, loop: int | None, given: Path | None) -> bool:
+    """Name the command that goes on with a prompt that a limit or a rejection has stopped; False: nothing has."""
     stopped = db.row(_STOPPED, {"run": run, "loop": loop})
     if stopped is None:
-        return
+        return False
     match stopped["stopped_by"]:
         case "turns":
             how = f"resume{db_flag(given)} {run} --max-turns {stopped['more']}"
@@ -212,6 +227,7 @@ def say_how_to_continue(db: Database, run: str, loop: int | None, given: Path | 
         case _:
             how = f'run{db_flag(given)} --run {run} "what to do differently"'
     say(f"Continue: engine {how}", "yellow")
+    return True
 
 
 def _say_how_to_go_on(db: Database, run: str, given: Path | None) -> None:

@@ -9,7 +9,7 @@ import typer
 from engine.functions.counts import counted
 
 from .completing import complete_run, complete_turn
-from .driving import drive
+from .driving import drive, say_nothing_to_resume
 from .exits import NOTHING_TO_DO
 from .printing import say
 from .shared import (
@@ -83,9 +83,7 @@ def resume(
         if alias and limited:
             runs.extend(database, alias, max_turns, max_seconds)
         if alias is None or not _step(database, alias):
-            say(
-                f"nothing to resume{f' in {alias}' if alias else ''}; 'engine run --run NAME PROMPT' goes on with a run"
-            )
+            say_nothing_to_resume(database, alias, db)
             raise typer.Exit(NOTHING_TO_DO)
         with output_file(database, keep_output, alias) as kept:
             drive(database, alias, None, given=db, yolo=yolo, as_json=as_json, kept=kept, wait=wait)

@@ -102,11 +102,13 @@ def runs(
         rows = database.rows(_RUNS, {"archived": archived, "label": label})
         left = undriven(database)
         if as_json:
-            names = {row["run"] for row in left}
-            print_json([{**with_labels(row), "resumable": row["run"] in names} for row in rows])
+            stopped = {row["run"] for row in left}
+            print_json([{**with_labels(row), "resumable": row["run"] in stopped} for row in rows])
             return
+        names = dict(database.tuples("select code, name from statuses"))
         for row in rows:
             row["run"] = "> " * row["depth"] + row["run"]
+            row["status"] = names[row["status"]]
             row["cost"] = cost_cell(row["cost"])
             row["tree_cost"] = cost_cell(row["tree_cost"])
             row["title"] = one_line(called(row), _TITLE)

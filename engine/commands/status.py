@@ -82,7 +82,7 @@ def status(
             if as_json:
                 print_json({"run": alias, "work": work, "capabilities": may})
             else:
-                _print_work(work, db, f"{alias}: has no prompt that is open")
+                _print_work(work, db, f"{alias}: has no open prompt")
                 _print_capabilities(may)
             return
         about = {
@@ -166,10 +166,19 @@ def _print_file(about: Mapping[str, Any]) -> None:
     print_text(
         f"holds  {counted(counts['runs'] + counts['archived_runs'], 'run')}{archived}, {counted(counts['turns'], 'turn')}"
     )
-    unknown = f", and {counted(today['unknown_prices'], 'answer')} of unknown price" if today["unknown_prices"] else ""
-    print_text(f"today  {counted(today['answers'], 'answer')}, {dollars(today['known_cost'])}{unknown}")
+    print_text(f"today  {counted(today['answers'], 'answer')}, {_cost(today)}")
     if file["log_problem"]:
         say(f"{file['log_problem']}; end it, or the transaction that it reads in", "yellow")
+
+
+def _cost(today: Mapping[str, Any]) -> str:
+    """The cost of today's answers; some or all of them may have no known price."""
+    answers, unknown = today["answers"], today["unknown_prices"]
+    if answers and unknown == answers:
+        return "price unknown"
+    return dollars(today["known_cost"]) + (
+        f" for {answers - unknown} of them; the price of the others is unknown" if unknown else ""
+    )
 
 
 def _megabytes(size: int) -> str:

@@ -116,7 +116,8 @@ def show(
         row = database.row("select * from tool_list where name = ?", (name,))
         names = [str(each) for (each,) in database.tuples("select name from tools")]
     if row is None:
-        raise NotFound(f"tool {name!r}: there is none of that name; {nearest(name, names, 'see engine tools')}")
+        hint = nearest(name, names, "'engine tools' lists them")
+        raise NotFound(f"tool {name!r}: there is none of that name; {hint}")
     schema = json.loads(row["schema"])
     if as_json:
         print_json({**row, "offered": bool(row["offered"]), "schema": schema})

@@ -182,9 +182,7 @@ def remove(layer: Layer, folder: Path, name: str) -> Path:
     """Take a server out of the file of a layer; returns the file. Raises `NotFound` (404)."""
     place = place_of(layer, folder)
     if toml_files.table(toml_files.read_file(place), place, _TABLE, name) is None:
-        raise NotFound(
-            f"MCP server {name}: {place} names none of this name; 'engine mcp list' shows those that there are"
-        )
+        raise NotFound(f"MCP server {name}: {place} has no server of this name; 'engine mcp list' shows the servers")
     _write(layer, folder, name, None)
     return place
 

@@ -36,6 +36,13 @@ def test_a_setting_is_set_shown_and_given_its_default_again(folder: Path) -> Non
     assert settings(folder)["max_strikes"]["is_set"] == 1
 
 
+def test_several_settings_are_shown_and_a_slip_is_told(folder: Path) -> None:
+    assert set(settings(folder, "process_timeout", "max_strikes")) == {"process_timeout", "max_strikes"}
+    slip = engine(folder, "config", "process_timeout", "120")
+    assert slip.returncode == 2
+    assert "a change is one word, as in process_timeout=120" in " ".join(slip.stderr.split())
+
+
 def test_at_a_terminal_settings_are_described_at_its_width(folder: Path) -> None:
     engine(folder, "config", "process_timeout=120")
     code, said = on_terminal(folder, "config", columns=60, NO_COLOR="1")

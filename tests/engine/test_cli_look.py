@@ -356,7 +356,7 @@ def test_runs_lists_status_turns_and_answer(folder: Path) -> None:
     ]
     header, line = engine(folder, "runs").stdout.splitlines()
     assert header.split() == ["run", "status", "loops", "turns", "cost", "updated_at", "title", "answer"]
-    assert line.startswith("demo  200")
+    assert line.startswith("demo  done")
     assert " 0.0030 " in line
 
 

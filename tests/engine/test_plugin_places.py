@@ -60,6 +60,18 @@ def test_the_environment_names_a_plugin(folder: Path, plugin: Path) -> None:
     assert more == plain + 1
 
 
+def test_a_module_without_a_hook_is_refused_and_the_message_says_what_a_hook_is(folder: Path, plugin: Path) -> None:
+    inside = (
+        PLUGIN.replace("\n", "\n    ")
+        .replace("    from engine", "from engine")
+        .replace("    @", "class Shout:\n    @", 1)
+    )
+    plugin.write_text(f"{inside}\nplugin = Shout()\n")
+    done = shown(folder, ENGINE_PLUGIN_shout=str(plugin))
+    assert done.returncode == 2
+    assert f"ENGINE_PLUGIN_shout: plugin shout: {plugin} has no hook; a hook is a function of the module" in done.stderr
+
+
 def test_a_folder_is_a_package(folder: Path, plugin: Path) -> None:
     package = plugin.parent / "shouting"
     package.mkdir(mode=0o755)

@@ -67,8 +67,19 @@ def test_the_terminal_names_a_command_that_goes_on(folder: Path, tmp_path: Path)
     *_, told, how = done.stderr.splitlines()
     assert told.startswith(f'demo: stopped at the limit of 2 turns; "{GOAL}" is not done (2 turns, ')
     assert how == f"Continue: engine resume --db {place} demo --max-turns 4"
+    bare = command(folder, "resume", "--db", str(place), "demo")
+    assert (bare.returncode, bare.stderr.splitlines()[-1]) == (7, how)
     again = command(folder, *how.removeprefix("Continue: engine ").split())
     assert (again.returncode, again.stdout) == (0, "Done.\n"), again.stderr
+
+
+def test_a_rejection_names_a_command_that_goes_on(folder: Path, tmp_path: Path) -> None:
+    model = command_script(tmp_path / "s.jsonl", ["<sh>true</sh>", DONE])
+    command(folder, "run", "--run", "demo", "--model", model, GOAL)
+    done = command(folder, "resolve", "demo", "--reject", "--continue")
+    how = 'Continue: engine run --run demo "what to do differently"'
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, how)
+    assert command(folder, "run", "--run", "demo", "differently").returncode == 0
 
 
 # 2. going on
