@@ -10,6 +10,7 @@ from engine.functions.lazy import lazy_regex
 
 from .lines import without_transport
 from .markers import Operation, Parsed
+from .mixed import other_edit, told
 
 _HEAD = lazy_regex(r"(?:<{5,9}|-{5,9}) ?(?:SEARCH|ORIGINAL)>?:?[ \t\r]*")
 _TAIL = lazy_regex(r"(?:>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)<?[ \t\r]*")
@@ -65,6 +66,7 @@ def _operations(lines: list[str], numbers: bool) -> list[Operation]:
     head = _next_head(lines, 0)
     outside = 0
     while head < len(lines):
+        _check_other(lines[outside:head])
         name = _name_above(lines, outside, head)
         if name:
             names.add(name)
@@ -78,7 +80,14 @@ def _operations(lines: list[str], numbers: bool) -> list[Operation]:
         if any(_TAIL.fullmatch(line) for line in lines[tail + 1 : following]):
             raise _Unreadable(f"the SEARCH block in line {head + 1} of the body has more than one '>>>>>>> REPLACE'")
         head, outside = following, tail + 1
+    _check_other(lines[outside:])
     return operations
+
+
+def _check_other(outside: list[str]) -> None:
+    line = other_edit("\n".join(outside)) if any(each.strip() for each in outside) else None
+    if line is not None:
+        raise _Unreadable(told(line))
 
 
 def _next_head(lines: list[str], begin: int) -> int:

@@ -20,6 +20,7 @@ from .hunks import apply_hunks
 from .lines import Lines, Mismatch, NoText, Run, Unreadable
 from .lookalikes import check_lookalike, is_lookalike
 from .markers import Operation, Parsed, parse_markers
+from .mixed import other_edit, told
 from .patch_notation import Change
 from .searching import Search, apply_search
 from .sed import nearly_sed, parse_sed
@@ -88,6 +89,7 @@ def _edited(current: str | None, body: str, warnings: list[str]) -> tuple[str | 
     if "@@" in body and (change := _hunks_alone(body)):
         return apply_hunks(current, change, warnings), False
     check_copied(body.split("\n"), current)
+    _check_one_notation(body)
     if _is_bare_hunk(body, current):
         raise Unreadable(
             f"The body looks like lines of a diff. Nothing was changed. Write '@@' above them. {_ON_PURPOSE}"
@@ -99,6 +101,13 @@ def _edited(current: str | None, body: str, warnings: list[str]) -> tuple[str | 
         )
     check_lookalike(body, current)
     return body, True
+
+
+def _check_one_notation(body: str) -> None:
+    """Raise `Unreadable` for a body that begins with a substitution, and holds an edit in another notation."""
+    first, _, rest = body.lstrip().partition("\n")
+    if rest and nearly_sed(first) and (line := other_edit(rest, commands=False)) is not None:
+        raise Unreadable(f"Refused, for {told(line)}. Nothing was changed. {_ON_PURPOSE}")
 
 
 def _check_new(body: str) -> None:
@@ -117,7 +126,7 @@ def edit_has_marks(body: str | None) -> int | None:
         return None
     if any(sign in body for sign in _SIGNS) or _is_signed(body) or _LINE_SIGNS.search(f"\n{body}"):
         return 1
-    return int(is_lookalike(body))
+    return int(is_lookalike(body) or nearly_sed(body))
 
 
 def _is_signed(body: str) -> bool:

@@ -21,6 +21,7 @@ _PARTS = r"[ _-]?(?:str(?:ing)?|text|code|lines?|content)"
 _SIGNS = r"[ \t]*[<\[({*#'\"`=_:-]{0,10}[ \t]*"
 _TAIL = r"(?:[>\])}*:'\"`_= \t-]*(?:\n|\Z)|[ \t]*>)"
 _SEARCHED = lazy_regex(rf"(?i)\s*{_SIGNS}(?:search|find|(?:old|original){_PARTS}){_TAIL}")
+_SEARCHED_LINE = lazy_regex(rf"(?im)^{_SIGNS}(?:search|find|(?:old|original){_PARTS}){_TAIL}")
 _WRITTEN = lazy_regex(rf"(?im)(?:^|<){_SIGNS}(?:replace(?:ment)?(?:[ _]with)?|new{_PARTS}){_TAIL}")
 _DOCUMENT = lazy_regex(r"(?s)\s*<<[-~]?[ \t]*(['\"]?)(\w{1,40})\1[ \t]*\n(?:.*\n)?[ \t]*\2\s*\Z")
 _OLD_KEY = lazy_regex(r"(?i)\"(?:search|find|(?:old|original)_?(?:str(?:ing)?|text|code|lines?|content))\"\s*:")
@@ -32,7 +33,10 @@ _OTHER_DIFF = lazy_regex(
     r"|(?:\d+|\$)(?:,(?:\d+|\$))?(?:[aci][ \t]*\r?\n(?s:.*?)^\.[ \t\r]*$|d[ \t\r]*(?:\n|\Z)))",
     re.MULTILINE,
 )
-_COMMAND = lazy_regex(r"\s*(?:\$ )?(?:sed|perl) -\w*i[^\n]*\s*\Z")
+_COMMAND = lazy_regex(
+    r"\s*(?:\$ )?(?:sed +-|sed +['\"]s|perl -\w*[ei]|awk +['\"]|(?:echo|printf) [^\n]*>)[^\n]*\s*\Z"
+    r"|\s*(?:\$ )?(?:python3?|perl|ruby|node|ed) [^\n]*<<-?[ \t]*['\"]?(?P<word>\w+)['\"]?[ \t]*\n(?s:.*\n)?(?P=word)\s*\Z"
+)
 _NUMBERED = lazy_regex(r"[ \t]*(\d{1,9})[ \t]?(?:[:|\t\u2192]|(?=\r?\Z))(.*)", re.DOTALL)
 _LEFT_OUT = r"(?:existing|rest of|remain(?:ing|der)|unchanged|same|previous|omitted|other)\b"
 _FILLERS = r"[(\[]?(?:(?:the|all|any|your|our|keep|code|file|some) ){0,3}"
@@ -86,6 +90,14 @@ def elided(lines: list[str], current: str = "") -> str | None:
     signed = (text for text in lines if any(sign in text for sign in _ELISION_SIGNS))
     found = (line for text in signed for each in _ELIDED.finditer(text) if (line := each[0].strip()) not in current)
     return next(found, None)
+
+
+def holds_named_parts(text: str) -> bool:
+    """Whether `text` holds a search and its replacement in tags or in JSON, whatever stands around them."""
+    if _OLD_KEY.search(text) and _NEW_KEY.search(text):
+        return True
+    searched = _SEARCHED_LINE.search(text)
+    return searched is not None and _WRITTEN.search(text, searched.end() - 1) is not None
 
 
 def _has_marks(text: str) -> bool:

@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 from engine.functions.lazy import lazy_regex
 
+from .mixed import other_edit, told
+
 KEYWORDS = ("NEW", "PREPEND", "APPEND", "REPLACE", "DELETE", "SEARCH")
+EXAMPLE = "<<SEARCH\nold lines\nSEARCH\n<<REPLACE\nnew lines\nREPLACE"
 _OPENER = lazy_regex(r"<<([A-Z][A-Za-z0-9_]*)(?=\s|\Z)")
 _CLOSER = lazy_regex(r"(?<!\S)[A-Z][A-Za-z0-9_]*(?=[\s<>]|\Z)")
 _PARTNER = "<<REPLACE"
@@ -68,6 +71,7 @@ class Reader:
     def __init__(self, body: str) -> None:
         self.body = body
         self.blocks: list[Block] = []
+        self.begins: list[int] = []
         self.words: set[str] = set()
         self.openers: dict[str, list[int]] = {}
         self.closers: dict[str, list[int]] = {}
@@ -100,10 +104,21 @@ class Reader:
             if block is not None:
                 self._check_between(self.end, opener.start())
                 self.blocks.append(block)
+                self.begins.append(opener.start())
                 self.words.add(block.ident)
             position = opener.end() if block is None else block.end
         self._check_between(self.end, len(self.body))
+        self._check_other()
         return self.blocks
+
+    def _check_other(self) -> None:
+        """Raise `Broken` where the text outside of the blocks holds another edit."""
+        begins = [0, *(block.end for block in self.blocks)]
+        ends = [*self.begins, len(self.body)]
+        outside = [self.body[begin:end] for begin, end in zip(begins, ends, strict=True)]
+        line = next((line for text in outside if text.strip() and (line := other_edit(text))), None)
+        if self.blocks and line is not None:
+            raise Broken(f"Refused, for {told(line)}. Nothing was changed. Write:\n{EXAMPLE}")
 
     def _check_between(self, begin: int, end: int) -> None:
         """Raise `Broken` where the word of a block stands alone between blocks: the block ended before."""

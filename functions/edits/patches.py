@@ -10,6 +10,7 @@ from engine.functions.limits import Exceeded
 from .diffs import parse_unified
 from .hunks import apply_hunks
 from .lines import Mismatch
+from .mixed import other_edit, told
 from .patch_notation import Change, Hunk, embedded_patch, parse_codex, patch_form
 from .wrappings import BadPatch, unwrap, written_by_command
 
@@ -32,6 +33,7 @@ def patch_parse(text: str | None) -> str | None:
             files = _READERS[form](unwrap(text))
         elif inside := embedded_patch(text):
             form, notation, patch = "embedded", *inside
+            _check_other(text, patch)
             files = _READERS[notation](patch)
         elif written_by_command(text):
             form = "embedded"
@@ -39,6 +41,13 @@ def patch_parse(text: str | None) -> str | None:
     except BadPatch as problem:
         error = f"{problem}\nTo keep the body as a text, wrap it in <<NEW."
     return to_json({"form": form, "files": [change.as_row() for change in files], "error": error})
+
+
+def _check_other(text: str, patch: str) -> None:
+    """Raise `BadPatch` where the text around an embedded `patch` holds another edit."""
+    before, _, behind = text.partition(patch)
+    if (line := other_edit(before) or other_edit(behind)) is not None:
+        raise BadPatch(f"{told(line)}. Nothing was changed.")
 
 
 _READERS = {"codex": parse_codex, "unified": parse_unified}

@@ -22,6 +22,12 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 _COMMAND = lazy_regex(
     r"[ \t]*(?:\d+|\$)?(?:,(?:\d+|\$))?s([/|#,:~!@%+])(?:\\.|(?!\1)[^\\\n])*\1(?:\\.|(?!\1)[^\\\n])*\1\w{0,8};?[ \t\r]*"
 )
+_ADDRESS = r"(?:\d+|\$|/(?:\\.|[^/\\\n])+/)"
+_OTHER_COMMAND = lazy_regex(
+    rf"[ \t]*{_ADDRESS}(?:,{_ADDRESS})?[ \t]*(?:d|[aic]\\?[ \t]+\S[^\n]*"
+    r"|s/(?:\\.|[^/\\\n])*/(?:\\.|[^/\\\n])*/\w{0,8});?[ \t\r]*"
+    r"|[ \t]*y/[^/\n]+/[^/\n]+/;?[ \t\r]*"
+)
 _LONGEST = 1_000_000
 """Characters of a body that is looked at as commands of sed which cannot be read."""
 
@@ -72,7 +78,7 @@ def parse_sed(text: str) -> list[Substitution] | None:
 def nearly_sed(text: str) -> bool:
     """Whether all lines of `text` look like substitutions of sed, though with more than is read here, such as `2s/a/b/`."""
     lines = [line for line in text.split("\n") if line.strip()] if len(text) < _LONGEST else []
-    return bool(lines) and all(_COMMAND.fullmatch(line) for line in lines)
+    return bool(lines) and all(_COMMAND.fullmatch(line) or _OTHER_COMMAND.fullmatch(line) for line in lines)
 
 
 def plain_text(written: str) -> str:

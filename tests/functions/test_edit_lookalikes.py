@@ -77,6 +77,13 @@ def test_an_edit_in_another_notation_is_no_text_at_all(body: str) -> None:
         "1c\nq\n.\nw",
         "*** f\n--- f\n***************\n*** 1,2 ****\n! a\n  b\n--- 1,2 ----\n! c\n  b\n",
         "sed -i 's/a/b/' f",
+        "sed 's/a/b/' f > g",
+        'echo "x" >> f',
+        "python3 - <<'EOF'\nprint(1)\nEOF",
+        "/b/d",
+        "/b/a new",
+        "/a/,/b/s/a/b/",
+        "y/abc/xyz/",
         "$ perl -pi -e 's/a/b/' f\n",
         "1: a\n2: x\n",
         "     1\ta\n     2\tx\n     3\tc\n",
@@ -149,3 +156,44 @@ def test_a_hunk_may_repeat_its_heading() -> None:
 def test_a_blank_line_behind_all_that_a_head_counts_is_one_of_the_hunk() -> None:
     body = "@@ -1,1 +1,1 @@\n a\n\n-b\n+x\n c\n"
     assert applied("a\n\nb\nc\n", body)["body"] == "a\n\nx\nc\n"
+
+
+WRITTEN = {
+    "markers": "<<SEARCH\n{0}\nSEARCH\n<<REPLACE\n{1}\nREPLACE",
+    "aider": "<<<<<<< SEARCH\n{0}\n=======\n{1}\n>>>>>>> REPLACE",
+    "cline": "------- SEARCH\n{0}\n=======\n{1}\n+++++++ REPLACE",
+    "apply_patch": "*** Begin Patch\n*** Update File: f\n@@\n-{0}\n+{1}\n*** End Patch",
+    "unified": "--- a/f\n+++ b/f\n@@ -{2} +{2} @@\n-{0}\n+{1}",
+    "hunks": "@@\n-{0}\n+{1}",
+    "sed": "s/{0}/{1}/",
+    "delete": "<<DELETE\n{0}\nDELETE",
+    "append": "<<APPEND\n{1}\nAPPEND",
+    "json": '{{"old_string": "{0}", "new_string": "{1}"}}',
+    "tags": "<old_str>{0}</old_str>\n<new_str>{1}</new_str>",
+}
+
+
+@pytest.mark.parametrize("second", WRITTEN)
+@pytest.mark.parametrize("first", WRITTEN)
+def test_of_two_notations_in_one_body_none_is_left_out(first: str, second: str) -> None:
+    """The blocks of one notation were done, and the others passed over as sentences."""
+    old = "one\ntwo\nthree\nfour\n"
+    body = "\n".join([WRITTEN[first].format("two", "2", 2), WRITTEN[second].format("four", "4", 4), ""])
+    parsed = json.loads(patch_parse(body) or "")
+    if parsed["error"]:
+        return
+    files = parsed["files"]
+    result = json.loads((patch_apply(old, json.dumps(files[0])) if files else edit_apply(old, body)) or "")
+    if result["state"] == "failed":
+        assert "Nothing was changed" in result["message"]
+        return
+    new = result["body"]
+    assert len(files) < 2
+    assert ("two" in new, "four" in new) == (first == "append", second == "append")
+    assert (new.count("2"), new.count("4")) == (first != "delete", second != "delete")
+
+
+def test_sentences_around_edits_are_left_out() -> None:
+    for key in ("markers", "aider"):
+        body = f"I change it - see -- below:\n\n{WRITTEN[key].format('b', 'x', 2)}\n\nDone: a/b is x/y.\n- tested\n"
+        assert applied(OLD, body)["body"] == "a\nx\nc\nd\n"
