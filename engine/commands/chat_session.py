@@ -6,7 +6,8 @@ import errno
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .driving import drive_run, print_result, say_what_may_lack, say_whose_key
+from .chat_live import drive_or_follow
+from .driving import say_whose_key
 from .exits import exit_code
 from .interrupt import Interrupt
 from .naming import called
@@ -30,22 +31,19 @@ _LAST_ACTIVE = """
 """
 _LAST_PROMPT = "select prompt, answer, mode, model from loop_list where run = ? order by loop desc limit 1"
 _UNFINISHED = """
-    select o.loop, o.status, coalesce(f.run_id is not null, 0) as is_driven
+    select o.loop, o.status
     from open_prompts as o
-    join runs as r on r.alias = o.run
-    left join _leases_in_force as f on f.run_id = r.id
     where o.run = ?
     order by o.loop
     limit 1
 """
 """The prompt of a run that has not ended and is the first in line."""
 _STOPPED = """
-    select o.loop
-    from open_prompts as o
-    join runs as r on r.alias = o.run
-    where o.run = ? and o.status = 102 and not exists (select 1 from _leases_in_force as f where f.run_id = r.id)
+    select loop
+    from open_prompts
+    where run = ? and status = 102
 """
-"""The prompt of a run that was stopped, which another one ends."""
+"""The prompt of a run that was stopped, if nobody drives it; another one ends it."""
 _STANDS = """
     select
         o.*,
@@ -185,6 +183,7 @@ class Session:
     def give(self, text: str) -> None:
         """Give a prompt to the run, which ends one that was stopped, and show how it is answered."""
         from engine.driving import runs
+        from engine.driving.lease import is_held
         from engine.errors import EngineError
         from engine.models.protocol import storable
 
@@ -198,7 +197,8 @@ class Session:
         if self.is_new:
             options["root"] = self._root
         try:
-            was_new, stopped = self.is_new, self.db.rows(_STOPPED, (self.run,))
+            is_driven = self.run is not None and is_held(self.db, self.run)
+            was_new, stopped = self.is_new, [] if is_driven else self.db.rows(_STOPPED, (self.run,))
             run, loop = runs.prompt(self.db, storable(text), self.run, options)
             # a prompt that is refused ends nothing
             for row in stopped:
@@ -228,10 +228,10 @@ class Session:
         say_whose_key(self.db, run)
         with Interrupt() as interrupt:
             try:
-                drive_run(self.db, run, interrupt, yolo=self._yolo, kept=None)
+                drive_or_follow(self.db, run, interrupt, yolo=self._yolo, own=loop)
             except LeaseHeld:
                 say(
-                    f"another process drives {run}; a prompt waits in line for it, and /log shows what comes of it",
+                    f"another process drives {run}; 'engine log{db_flag(self.given)} {run}' shows what it does",
                     "yellow",
                 )
                 self.note(exit_code(100))
@@ -245,15 +245,15 @@ class Session:
             return
         result = runs.result(self.db, run, loop)
         self.note(exit_code(result.status, accepted=result.accepted))
-        if result.status not in _OPEN:
-            print_result(self.db, result)
-            say_what_may_lack(self.db, run, loop)
         self.tell_unfinished()
 
     def tell_unfinished(self) -> None:
         """Say so where a prompt of the run has not ended, and what goes on with it."""
-        match self.db.row(_UNFINISHED, (self.run,)):
-            case {"is_driven": 1}:
+        from engine.driving.lease import is_held
+
+        unfinished = self.db.row(_UNFINISHED, (self.run,))
+        match unfinished and {**unfinished, "is_driven": is_held(self.db, str(self.run))}:
+            case {"is_driven": True}:
                 say(f"another process drives it; 'engine log{db_flag(self.given)} {self.run}' shows it", "yellow")
             case {"status": 202}:
                 say("it waits for a decision; /resume asks again, /proposals lists what is open", "yellow")

@@ -26,9 +26,12 @@ from .shared import db_flag
 from .wrapping import wrapped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engine.api import Database
     from engine.contract import OnProposal, Result
     from engine.effects.kept_output import KeptOutput
+    from engine.events import OnEvent
 
 
 def drive(
@@ -92,9 +95,21 @@ def drive(
     raise typer.Exit(code)
 
 
-def drive_run(db: Database, run: str, interrupt: Interrupt, *, yolo: bool, kept: KeptOutput | None) -> None:
-    """Drive `run`, show what it does and ask about its proposals; raises `LeaseHeld` (409) while another process does."""
+def drive_run(
+    db: Database,
+    run: str,
+    interrupt: Interrupt,
+    *,
+    yolo: bool,
+    kept: KeptOutput | None,
+    told: Callable[[Narrator], OnEvent] = lambda narrator: narrator,
+) -> None:
+    """Drive `run`, show what it does and ask about its proposals; raises `LeaseHeld` (409) while another process does.
+
+    `told` gets what shows the events, and returns what is to get them.
+    """
     from engine.driving import runs
+    from engine.driving.lease import is_held
     from engine.errors import LeaseHeld
 
     with Narrator() as narrator:
@@ -103,10 +118,10 @@ def drive_run(db: Database, run: str, interrupt: Interrupt, *, yolo: bool, kept:
         before = db.value("select coalesce(max(id), 0) from events")
         while True:
             try:
-                runs.drive(db, run, on_event=narrator, on_proposal=decide, on_driver=interrupt.take, kept=kept)
+                runs.drive(db, run, on_event=told(narrator), on_proposal=decide, on_driver=interrupt.take, kept=kept)
                 break
             except LeaseHeld:
-                if interrupt.struck or db.value(_DRIVEN, (run,)):
+                if interrupt.struck or is_held(db, run):
                     raise
     say_retention(db, before)
 

@@ -72,6 +72,11 @@ class Narrator:
                 if kind in self._tellers:
                     self._tellers[kind](event)
 
+    def answered(self) -> None:
+        """Forget the answer of a prompt, which somebody else prints."""
+        self._rest()
+        self._closing, self._draft = "", Draft()
+
     def _tell_child(self, run: str, event: Mapping[str, Any]) -> None:
         """Print what a run does that was delegated to, behind its name; what it writes meanwhile is not shown."""
         self._rest()  # the parent's model has said what it had to

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from engine.db.database import Store
 
 _OTHER = "select 1 from run_leases where run = ? and token is not ?"
+_HOLDER = """
+    select l.holder
+    from runs as r
+    join _leases_in_force as f on f.run_id = r.id
+    join leases as l on l.run_id = r.id
+    where r.alias = ?
+"""
 _RELEASES = 2
 """How often a release is tried; each waits for others who write as long as any statement does."""
 
@@ -101,7 +108,15 @@ class Lease:
 
     def _token_of_the_dead(self) -> str | None:
         held = self.db.row("select token, holder from run_leases where run = ?", (self.run,))
-        holder = identity.read_identity(held["holder"]) if held else None
-        if held and holder and identity.state(holder) == "dead":
-            return str(held["token"])
-        return None
+        return str(held["token"]) if held and _is_dead(held["holder"]) else None
+
+
+def is_held(db: Store, run: str) -> bool:
+    """Whether a process drives `run`, as far as can be told: one that is provably dead does not."""
+    holder = db.value(_HOLDER, (run,))
+    return holder is not None and not _is_dead(holder)
+
+
+def _is_dead(told: str) -> bool:
+    holder = identity.read_identity(told)
+    return holder is not None and identity.state(holder) == "dead"

@@ -64,6 +64,10 @@ class Terminal:
         """Send a signal, as the terminal does at Ctrl-C."""
         self._process.send_signal(number)
 
+    def wait(self) -> int:
+        """Wait until it is gone, after a signal that it cannot take; its exit code."""
+        return self._process.wait(SECONDS)
+
     def end(self) -> tuple[int, str]:
         """Wait for its end; exit code and stdout."""
         deadline = time.monotonic() + SECONDS

@@ -1,6 +1,6 @@
 """A chat at a real pseudo terminal: prompts, commands, approvals, Ctrl-C, and going on after a restart.
 
-spec: @chat
+spec: @chat @chat_together
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from driving import GO_ON
 from engine_cli import EDIT_AND_RUN, READ_AND_ANSWER, database, engine, run_command, script
 from terminal import Terminal
+from timing import wait_until
 
 import engine as library
 
@@ -291,12 +293,50 @@ def test_another_process_that_drives_the_run_is_told_of(chat: OpenChat, tmp_path
     first.enter("Slow", "thinking")
     second = chat("--run", "demo")
     second.expect("another process drives it")
-    second.enter("Mine", "a prompt waits in line for it")
+    second.enter("Mine", "another process drives this run; what it does is shown here")
+    second.interrupt()
     second.leave()
     first.interrupt()
     first.leave()
     with library.open(database(folder), read_only=True) as db:
         assert [row["status"] for row in db.rows("select status from loop_list")] == [102, 100]
+
+
+def test_two_sessions_on_one_run_show_each_answer_under_its_prompt(
+    chat: OpenChat, tmp_path: Path, folder: Path, rows: Rows
+) -> None:
+    """The first drives both prompts, the second follows live."""
+    waits = f'<sh timeout="600">until [ -e go ]; do sleep 0.05; done</sh>{GO_ON}'
+    answers = [f'<update status="200">Answer to {name}.</update>' for name in "AB"]
+    first = chat("--run", "demo", "--yolo", "--model", script(tmp_path / "s.jsonl", [waits, *answers]))
+    first.enter("Prompt A", "run demo, ")
+    wait_until(lambda: rows("select 1 from processes where state = 'started'"))
+    second = chat("--run", "demo")
+    second.enter("Prompt B", "what it does is shown here")
+    (folder / "go").touch()
+    for at in (first, second):
+        at.expect(": done (")
+        at.expect("another session: Prompt B" if at is first else ": done (")
+    first.expect(": done (")
+    assert first.leave() == "Answer to A.\nAnswer to B.\n"
+    assert second.leave() == "Answer to A.\nAnswer to B.\n"
+    assert second.said.index("another session: Prompt A") < second.said.index(": done (")
+    assert [row["prompt"] for row in rows("select prompt from loop_list")] == ["Prompt A", "Prompt B"]
+
+
+def test_a_session_that_was_killed_drives_its_run_no_longer(chat: OpenChat, tmp_path: Path, rows: Rows) -> None:
+    """It is seen at once, and not when its lease expires."""
+    first = chat("--new", "--run", "demo", "--model", script(tmp_path / "s.jsonl", SLOW))
+    first.enter("Too slow", "thinking")
+    first.interrupt(signal.SIGKILL)
+    first.wait()
+    second = chat("--run", "demo")
+    second.expect("its last prompt was stopped; /resume goes on with it")
+    second.enter(f"/model {script(tmp_path / 't.jsonl', DONE)}", "model: scripted:")
+    second.enter("Quick", ": done (")
+    second.leave()
+    assert "another process" not in second.said
+    assert [row["status"] for row in rows("select status from loop_list")] == [499, 200]
 
 
 def test_a_long_paste_is_one_prompt(chat: OpenChat, tmp_path: Path, rows: Rows) -> None:
