@@ -25,7 +25,7 @@ from cached_answers
 
 @app.callback(invoke_without_command=True)
 def cache(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List and clear the answers that are given again.
+    """List and clear the cached answers.
 
     Where the setting answer_cache is 1, or 'engine run --cache' says so, a prompt that means nearly the same as one before,
     in a packet that is else the same, gets the answer of that one at no cost. Answers of turns that did anything but
@@ -43,7 +43,7 @@ def cache(context: typer.Context, as_json: JsonOption = False, db: DbOption = No
 
 @app.command("list")
 def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List the answers that may be given again, the latest first.
+    """List the cached answers, the latest first.
 
     \b
     Examples:
@@ -90,7 +90,7 @@ def clear(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Forget the answers, so that none is given again. Runs keep what they were answered.
+    """Remove the cached answers. Runs keep what they were answered.
 
     \b
     Examples:

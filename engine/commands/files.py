@@ -44,7 +44,7 @@ def files(context: typer.Context, root: RootOption = None, as_json: JsonOption =
 
 @app.command("list")
 def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List the files that a run can see, and what was said of them.
+    """List the files that a run can see, and the rules for them.
 
     \b
     Examples:

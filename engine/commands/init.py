@@ -43,7 +43,7 @@ def init(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Make rules for the prompts of this folder.
+    """Create or import this folder's rules.
 
     They come from the folder .opencarly or .carl here or in the nearest folder above, else from the engine. --global takes
     those of the engine. What is there stays as it is. At a terminal, init asks which of the two you mean and whether it may

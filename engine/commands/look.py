@@ -88,9 +88,9 @@ def runs(
 ) -> None:
     """List the runs of the database, the latest first.
 
-    Those that a run delegated to stand below it; tree_cost is the cost with these. A title that nobody gave is the beginning
-    of the first prompt. Times are UTC. Of one that nobody drives though it has not ended, a line says how to go on; in
-    JSON it is resumable.
+    Child runs are listed below their parent, and tree_cost includes them. A run without a title shows the start of its
+    first prompt. Times are UTC. If a run was interrupted, the last line shows the command that resumes it; in JSON it is
+    resumable.
 
     \b
     Examples:

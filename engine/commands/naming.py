@@ -98,7 +98,7 @@ def archive(
       engine archive billing --undo
     """
     if bool(run) == (idle is not None):
-        raise typer.BadParameter("name runs, or say --idle SPAN")
+        raise typer.BadParameter("name runs or give --idle SPAN, not both")
     if idle is not None:
         _archive_idle(db, idle, undo=undo)
         return

@@ -145,7 +145,7 @@ def explain(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Say what would become of a command line, and which row decides. Nothing is run.
+    """Show whether a command would be allowed, and which policy decides. Nothing is run.
 
     \b
     Examples:

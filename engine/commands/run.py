@@ -167,13 +167,13 @@ def run(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Give PROMPT to a run and drive it until it is answered. The answer goes to stdout, progress to stderr.
+    """Run an agent on PROMPT and print its answer. Progress goes to stderr.
 
     A change to a file, a shell command or a question is a proposal. At a terminal you are asked; elsewhere it stays open:
     the command says how to decide on it and exits 6. Ctrl-C stops, and 'engine resume' goes on; a second one ends at once.
 
-    What is piped in joins the prompt: a short text as a part of it, a long one as an entry that it names. A pipe that says
-    nothing for 10 s is left out. In a loop that reads lines from stdin say --no-stdin, or they are taken.
+    Piped text is added to the prompt: long text as an attachment. A pipe that is silent for 10 s is left out. Use
+    --no-stdin inside a shell loop that reads stdin.
 
     \b
     Examples:

@@ -40,7 +40,7 @@ def stream(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Print what a shell command prints, or end it.
+    """Print a shell command's output, or stop it.
 
     Its errors go to stderr. PATH is that of an output or of the command's log entry, for both outputs.
 

@@ -34,7 +34,7 @@ RootOption = Annotated[
 
 @app.callback(invoke_without_command=True)
 def threads(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Block events of runs, or ask for some, by rules.
+    """Make rules that block or request steps of runs.
 
     Three come with the engine and are off: read_before_run, finish_clean, test_after_edit. A change holds from the next
     prompt or resume on.

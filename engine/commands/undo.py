@@ -90,10 +90,10 @@ def rewind(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Put a run where turn N was sent.
+    """Set a run back to before turn N.
 
-    Nothing is deleted: the run as it was stays as RUN.1, with its open proposals and its queue. With --files, what the
-    run changed since that turn goes back as well, what its shell commands changed included. You see the diff and are asked.
+    Nothing is deleted: the run as it was stays as RUN.1, with its open proposals and its queue. --files also
+    restores the files that the run has changed since then, including by shell commands. You see the diff and are asked.
     What others changed stays, and so does what is no text: it is listed. 'engine undo RUN' takes a rewind back.
 
     \b

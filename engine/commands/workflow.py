@@ -213,7 +213,7 @@ def confirm(
     yes: YesOption = False,
     db: DbOption = None,
 ) -> None:
-    """Let a workflow of a project name models that are none of yours: files, other providers.
+    """Allow a project's workflow to use models that you have not configured: files, other providers.
 
     You see which, and are asked. What is confirmed is this very text; a changed one is confirmed anew. One that was run
     before and whose file is gone is confirmed by its name, as the database keeps it.

@@ -135,7 +135,7 @@ def test_the_help_of_a_group_cuts_no_sentence(tmp_path: Path, name: str) -> None
 
 def test_a_narrow_screen_has_every_sentence_of_the_help(tmp_path: Path) -> None:
     listed = engine(tmp_path, "--help", env={"COLUMNS": "40"}).stdout.partition("\nWork:\n")[2]
-    assert "Give PROMPT to a run and drive it until it is answered." in " ".join(listed.split())
+    assert "Run an agent on PROMPT and print its answer." in " ".join(listed.split())
     assert "..." not in listed
 
 
