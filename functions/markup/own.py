@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from engine.functions.counts import counted
 from engine.functions.lazy import lazy_regex
 from engine.functions.notations.closings import Closing
 
-from .calls import command_of, command_of_arguments
+from .calls import Command, command_of, command_of_arguments
 from .children import FileCall, child_arguments, file_calls, json_arguments, may_be_text
 from .cut import body_is_open, tag_is_open
 from .grammar import skip_space
@@ -21,6 +22,9 @@ _PAIR = r"\s+([^\s=<>/\"'`]+)=\"([^\"<]*)\""
 _PAIRS = lazy_regex(_PAIR)
 # What follows the name of an ordinary tag: all of a tag that ends with a slash, or an open tag and its body.
 _ORDINARY = lazy_regex(rf"(?P<attributes>(?:{_PAIR})*+)\s*(?:/>|>(?P<body>[^<]*+))")
+_LONGEST_CLOSING = 60
+_SPOKEN = frozenset({"think", "update"})
+"""Tools whose body is only read: a part of it does no harm."""
 _NO_TAG = {
     Shape.CUT: "the answer ends inside it, or a sign that ends a value of it is missing",
     Shape.MENTION: "it has no '>' and no value",
@@ -187,8 +191,27 @@ def _stray_close(state: State, name: str, found: re.Match[str]) -> int:
     end = skip_space(state.text, found.end())
     end = end + 1 if state.text.startswith(">", end) else found.end()
     state.prose.cut(found.start(), end)
-    state.warnings.append(f"Mismatched </{name}>: it closes nothing; it was left out")
+    command, ended = state.closed.pop(name, (None, 0))
+    if command is None or not any(command is each for each in state.commands):
+        state.warnings.append(f"Mismatched </{name}>: it closes nothing; it was left out")
+    elif not state.text[ended : found.start()].strip():
+        state.closed[name] = command, end
+        state.warnings.append(f"Mismatched </{name}>: it closes nothing; it was left out")
+    else:
+        _unclear(state, name, command)
     return end
+
+
+def _unclear(state: State, name: str, command: Command) -> None:
+    """Give back a command that may go on to a second closing tag, and those that would stand in its body then."""
+    first = next(at for at, each in enumerate(state.commands) if each is command)
+    others = len(state.commands) - first - 1
+    del state.commands[first:]
+    nor = f", nor of {counted(others, 'call')} in between" if others else ""
+    state.refuse(
+        f"Unread tool call {command.source[:40]!r}: another </{name}> stands behind it, so its body may hold </{name}>; "
+        f"nothing of it was done{nor}; write it without that text, in a set between <<NEW and NEW"
+    )
 
 
 def _emit(state: State, name: str, attributes: dict[str, str], body: str | None, start: int, end: int) -> int:
@@ -204,4 +227,6 @@ def _emit(state: State, name: str, attributes: dict[str, str], body: str | None,
         state.reasoning.append(command.body.strip())
     if known and (action != "think" or state.has_room(action)):
         state.add(command)
+        if body and action not in _SPOKEN and "</" in command.source[-_LONGEST_CLOSING:]:
+            state.closed[name] = command, end
     return end

@@ -32,6 +32,8 @@ class State:
         self.cut = cut
         self.outer = outer
         self.commands: list[Command] = []
+        self.closed: dict[str, tuple[Command, int]] = {}
+        """The last command of each name that a closing tag has ended, and where that is."""
         self.dropped: list[str] = []
         self.warnings: list[str] = []
         self.prose = Prose(text)

@@ -6,6 +6,7 @@ spec: @fuzz @edit_places @edit_indentation
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -14,7 +15,7 @@ import pytest
 import engine
 
 from . import edits
-from .edit_notations import NOTATIONS, SLIPS
+from .edit_notations import NOTATIONS, SLIPS, written
 from .edit_texts import Group, Line, change_of, groups_of
 from .edits import NEEDLESS, OTHER, REFUSED, RIGHT, WRONG, batch, case_of, outcome, show
 
@@ -28,6 +29,24 @@ def test_an_edit_makes_the_new_text_or_is_refused() -> None:
         assert exact > tally.counts[notation, "exact", REFUSED], notation
     for slip in SLIPS:
         assert sum(tally.counts[notation, slip, RIGHT] for notation in NOTATIONS) > 100, slip
+
+
+def test_a_change_in_two_notations_is_made_or_refused() -> None:
+    tried = 0
+    for number in range(600):
+        random = Random(number)
+        change = change_of(random, 1)
+        first, second = random.sample(list(NOTATIONS), 2)
+        parts = [replace(change, groups=change.groups[:1]), replace(change, groups=change.groups[1:])]
+        bodies = [
+            NOTATIONS[notation](part, [written(group) for group in part.groups], random) if part.groups else ""
+            for notation, part in zip((first, second), parts, strict=True)
+        ]
+        if all(bodies) and len(change.old) < 10_000:
+            tried += 1
+            done, result = outcome(change.old, "\n".join(bodies))
+            assert not done or result == change.new, (number, first, second)
+    assert tried > 50
 
 
 def test_a_result_that_is_another_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
