@@ -177,7 +177,9 @@ def test_what_cannot_be_sent_is_no_key_and_that_is_said(folder: Path) -> None:
     keys = Keys(files=True, environment={}).at(folder)
     for odd in ("sk-ключ", "sk-\x1b[2J"):
         (folder / ".env").write_text(f"OPENAI_API_KEY='{odd}'\n")
-        with pytest.raises(ModelError, match=r"key of openai: .*\.env holds no key: a key is printable ASCII") as refused:
+        with pytest.raises(
+            ModelError, match=r"key of openai: .*\.env holds no key: a key is printable ASCII"
+        ) as refused:
             endpoint(OPENAI, keys)
         assert odd not in str(refused.value)
 
