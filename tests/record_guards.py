@@ -262,6 +262,7 @@ FREE = {
     "brackets": "vocabulary",
     "rule_sets": "configuration; what it made of a prompt stands in its selection",
     "rule_domains": "configuration",
+    "rule_sources": "configuration; the files that rules were read from",
     "rule_keywords": "configuration",
     "star_commands": "configuration",
     "star_command_rules": "configuration",

@@ -140,8 +140,10 @@ class _Application:
             )
 
     def _coded(self, block: Block) -> Block:
-        """A block all of whose lines end in CR tells nothing of the ends of a text that has none."""
-        if block.old and "\r\n" not in self.lines.kinds() and all(line.endswith("\r") for line in block.signed):
+        """A block all of whose lines end in CR tells nothing of the ends of a text that has none, and no CR as a letter."""
+        letter = any(row.endswith("\r") for row in self.lines.rows[-1:])
+        has_none = "\r\n" not in self.lines.kinds() and not letter
+        if block.old and has_none and all(line.endswith("\r") for line in block.signed):
             return block._replace(signed=[line[:-1] for line in block.signed])
         return block
 

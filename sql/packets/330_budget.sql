@@ -131,13 +131,12 @@ select
     case category when 'data' then summarized + added else added end + summarized as visible
 from costs;
 
--- How many seconds a loop with a time limit has left; waiting for decisions counts. A loop that has no limit or has not
--- started has no row.
-create view _loop_seconds as
+-- The seconds that a loop may take from its start, if it has a limit.
+create view _loop_max_seconds as
 select
     loop_id,
     max_seconds,
-    max_seconds - (now() - started_at) / 1000.0 as seconds_left,
+    started_at,
     prompt
 from (
     select
@@ -153,6 +152,16 @@ from (
     from loops as l
 )
 where max_seconds > 0 and started_at is not null;
+
+-- How many seconds a loop with a time limit has left; waiting for decisions counts. A loop that has no limit or has not
+-- started has no row.
+create view _loop_seconds as
+select
+    loop_id,
+    max_seconds,
+    max_seconds - (now() - started_at) / 1000.0 as seconds_left,
+    prompt
+from _loop_max_seconds;
 
 -- The turns that a loop may have, and which one an open turn is, counted from 1. is_given: its prompt named the limit.
 create view _turn_steps as

@@ -13,11 +13,11 @@ select
     l.sequence as loop,
     v.voter as stopped_by,
     case v.voter
-        when 'clock' then (select s.max_seconds from _loop_seconds as s where s.loop_id = l.id)
+        when 'clock' then (select s.max_seconds from _loop_max_seconds as s where s.loop_id = l.id)
         else (select count(*) from turns as o where o.loop_id = l.id)
     end as used,
     case v.voter
-        when 'clock' then (select 2 * s.max_seconds from _loop_seconds as s where s.loop_id = l.id)
+        when 'clock' then (select 2 * s.max_seconds from _loop_max_seconds as s where s.loop_id = l.id)
         else (select 2 * s.steps from _turn_steps as s where s.turn_id = t.id)
     end as more,
     l.reason,

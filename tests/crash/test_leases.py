@@ -31,7 +31,7 @@ def case(tmp_path: Path) -> Case:
     """A run whose commands wait for the file `go`, and whose leases and commands last for an hour."""
     case = new_case(tmp_path / "case", {}, SCRIPT)
     with engine.open(case.database) as db:
-        db.execute("update settings set value = '3600' where name in ('lease_seconds', 'process_timeout')")
+        db.execute("update settings set value = '600' where name in ('lease_seconds', 'process_timeout')")
     return case
 
 

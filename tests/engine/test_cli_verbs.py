@@ -166,7 +166,7 @@ def test_the_process_that_drives_the_run_writes_the_file(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.driving.requests.PATIENCE_S", 0.0)
-    told(root, "config", "process_timeout=3600")
+    told(root, "config", "process_timeout=600")
     waiting = "<sh>while [ ! -e go ]; do sleep 0.05; done</sh>"
     model = script(tmp_path / "live.jsonl", [f'{waiting}<update status="200">Done.</update>'] * 2)
     driving = subprocess.Popen(

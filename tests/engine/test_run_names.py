@@ -50,6 +50,7 @@ def test_lists_show_titles_and_filter_by_label(runs: Path) -> None:
         "run": "one",
         "title": "The invoices",
         "labels": ["q3", "urgent"],
+        "label": "q3",
         "archived_at": None,
     }
     assert "[q3] [urgent] The invoices" in engine(runs, "runs").stdout

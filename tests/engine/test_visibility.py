@@ -46,8 +46,11 @@ def write(db: engine.Database, path: str, body: str, visibility: str) -> None:
     )
 
 
-@pytest.mark.parametrize("by", BY)
-@pytest.mark.parametrize("path", KINDS)
+@pytest.mark.parametrize(
+    ("path", "by"),
+    # a scheme that nobody registered is written by apps and plugins only
+    [(path, by) for path in KINDS for by in BY if (path, by) != ("odd://a", "model")],
+)
 def test_every_kind_of_entry_can_be_shown_shortened_and_put_away(db: engine.Database, path: str, by: str) -> None:
     begin(db, "demo")
     write(db, path, BODY, "visible")
@@ -99,9 +102,11 @@ def test_the_prompt_is_shortened_by_an_app_not_by_the_model(db: engine.Database)
     db.execute(
         "insert into write_entry (run_id, path, visibility, writer) values (1, 'prompt://1', 'summarized', 'plugin')"
     )
-    assert END not in shown(db)
+    short = shown(db)
+    assert END in short, "a question at its end stays in view"
+    assert short.count("And so do the others.") < 40
     turn(db, "demo", f'<get path="prompt://1"/>{GO_ON}')
-    assert END in shown(db)
+    assert shown(db).count("And so do the others.") == 40
 
 
 def test_summary_and_tags_stay_through_all_visibilities(db: engine.Database) -> None:

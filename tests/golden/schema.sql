@@ -1584,6 +1584,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _loop_diffs (loop_id, proposal_id, diff)
 -- view _loop_folders (turn_id, loop_id, project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
 -- view _loop_grammars (loop_id, gbnf, json_schema)
+-- view _loop_max_seconds (loop_id, max_seconds, started_at, prompt)
 -- view _loop_rates (loop_id, chars_per_token)
 -- view _loop_seconds (loop_id, max_seconds, seconds_left, prompt)
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
