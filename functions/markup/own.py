@@ -112,8 +112,10 @@ def _thoughts(state: State, tag: Tag, after_name: int) -> int:
     own = state.bodies.close_of(tag) or state.bodies.first_close(tag)
     close = own or state.answer.next_closing(tag.end)
     begins = state.answer.begins(tag.start)
-    if close is not None and not begins and state.acts():
-        return end_thoughts(state, Closing(*close))  # a sentence of thoughts that the prompt opened speaks of the tag
+    in_words = own is None and close is not None and state.text[close.start].isalpha()
+    if close is not None and (in_words or (not begins and state.acts())):
+        # a sentence of thoughts, which the prompt or the first word of the answer opened, speaks of the tag
+        return end_thoughts(state, Closing(*close))
     if close is None and not begins and not state.cut:
         state.warnings.append(f"Unclosed <{tag.name}> in a sentence: it was read as a mention, not run")
         return after_name

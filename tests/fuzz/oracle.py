@@ -24,6 +24,8 @@ _CLAIM = re.compile(
     r"(?:Malformed|Unread) tool call ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\").* nothing of it was done", re.DOTALL
 )
 _BRACKETS = re.compile(r"[\[\]{}]")
+_STRINGS = re.compile(r"(?<=[:,{\[])\s*\"(?:[^\"\\]|\\.)*(?:\"|\Z)", re.DOTALL)
+"""The strings of data, the last of which may go on behind the prose."""
 _THOUGHT_ENDS = re.compile(
     r"<(?:\\?/\s?|\\)(?:[\w-]+[:.])*\w*(?:think|thinking|thoughts?|reason|reasoning|reflection|scratch_?pad|monologue|analysis)"
     r"(?:_content|_process)?\s*>|Here(?:'s| is) my response:|\[/THINK\w*\]"
@@ -170,7 +172,7 @@ class _StrictReader:
             prose = self.data[self.prose_from : start].decode(errors="replace")
             if _QUOTING.search(prose):
                 raise _Stop
-            for sign in _BRACKETS.findall(prose):
+            for sign in _BRACKETS.findall(_STRINGS.sub("", prose)):
                 kind = "{}" if sign in "{}" else "[]"
                 self.balance[kind] = max(0, self.balance[kind] + (1 if sign in "{[" else -1))
             self.open = (name, start)
