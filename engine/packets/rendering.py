@@ -14,7 +14,7 @@ from engine.schema.objects import quoted
 
 from .cuts import message_of
 from .parts import Section
-from .sizing import FIRST_SIZE, stating_size
+from .sizing import NO_SIZE, stating_size
 from .store import PacketStore, messages_before, messages_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Renderer:
         self._tally: Tally | None = None
         self._measured: int | None = None
         # the figures that the last packet stated of its size: those of the next one are mostly as wide
-        self._size_said: Row = FIRST_SIZE
+        self._size_said: Row = NO_SIZE
         self._packet_store = PacketStore(db)
         self._beside_chars = 0
         self._by_role: list[tuple[str, list[Section]]] = []
@@ -135,7 +135,7 @@ class Renderer:
         found = self._db.row(
             "select usage, free, system, system_share from _packet_sizes where turn_id = ?", (turn_id,)
         )
-        return found or FIRST_SIZE
+        return found or NO_SIZE
 
     def _store(self, turn_id: int) -> None:
         """Store the packet that was just rendered."""
