@@ -71,12 +71,16 @@ def apply_retention(db: Store) -> None:
 
 @contextmanager
 def _unchecked(db: Store) -> Iterator[None]:
-    """Switch foreign keys off: a sweep removes only rows that nothing refers to, and each check would read a whole table."""
-    db.execute("pragma foreign_keys = off")
-    try:
-        yield
-    finally:
-        db.execute("pragma foreign_keys = on")
+    """Switch foreign keys off: a sweep removes only rows that nothing refers to, and each check would read a whole table.
+
+    No other thread uses the connection meanwhile: what it writes is checked.
+    """
+    with db.line.turn(), db.held():
+        db.execute("pragma foreign_keys = off")
+        try:
+            yield
+        finally:
+            db.execute("pragma foreign_keys = on")
 
 
 def _size(db: Store) -> int:

@@ -24,7 +24,7 @@ from function_tools import opened
 from loopback import Handler, saying, serving
 
 import engine
-from engine.db import alone
+from engine.db import alone, purging
 from engine.db.database import Store
 
 _numbers = count(1)
@@ -367,3 +367,22 @@ def test_a_thread_that_another_ones_transaction_waits_for_is_told(
         assert "another thread keeps a transaction open" in str(told[0])
         assert isinstance(db, Store)
         assert db.value("select 1") == 1
+
+
+def test_what_another_thread_writes_during_a_sweep_is_checked(tmp_path: Path) -> None:
+    faults: list[str] = []
+
+    def write(db: engine.Database) -> None:
+        try:
+            db.execute("insert into rule_sources (rule_set_id, place, files, items) values (99, 'x', '{}', '{}')")
+        except Exception as error:
+            faults.append(str(error))
+
+    with opened(tmp_path / "t.db") as db:
+        thread = threading.Thread(target=write, args=(db,))
+        with purging._unchecked(db):
+            thread.start()
+            thread.join(0.5)
+        thread.join()
+    assert len(faults) == 1
+    assert "FOREIGN KEY" in faults[0] or "99" in faults[0]

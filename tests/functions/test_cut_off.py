@@ -122,7 +122,9 @@ def test_a_prefix_of_an_answer_gives_no_command_that_the_answer_does_not(case: C
 
 
 def _thoughts(case: Case) -> int:
-    """How far an answer is thoughts that the prompt opened, of which a prefix has no sign."""
+    """How far an answer is thoughts that the prompt opened, or a body that holds its own end: a prefix has no sign of it."""
+    if any("stands behind it, so its body may hold" in warning for warning in case.warns):
+        return case.answer.rfind("</")
     headers = {"<|end|>": "<|start|>assistant", "assistant": "assistantcommentary", "Here": "Here is my response:"}
     tokens = [warning.split()[1].rstrip(":") for warning in case.warns if warning.startswith("Unopened ")]
     ends = [headers.get(token, token) for token in tokens]
