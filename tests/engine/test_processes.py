@@ -435,7 +435,7 @@ def test_a_sequence_and_a_character_that_come_in_pieces_are_whole(recorder: Reco
         read.append(data)
 
     recorder.run(waits, on_bytes=take)
-    assert len(read) == len(pieces)
+    assert len(read) >= len(pieces)
     assert recorder.text(1) == "abé\ncd"
 
 
