@@ -1,6 +1,7 @@
 """The one list of what the record keeps, and the triggers that hold it.
 
-sql/980 to 984 and the table in SPEC.md are made from `RECORD` (`make spec`), and `make check` says where they differ. A
+sql/record, the guards of each module and the table in SPEC.md are made from `RECORD` (`make spec`), and `make check` says
+where they differ. A
 column that a table of the record does not name here never changes, so a new one is guarded until somebody says otherwise.
 tests/hostile/test_the_record_cannot_be_altered.py tries every table and column.
 """
@@ -14,6 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from engine.schema.build import installed
 
 ROOT = Path(__file__).parent.parent
 ROWID = ("rowid", "_rowid_", "oid")
@@ -392,7 +395,29 @@ def triggers(kept: Kept) -> Iterator[str]:
 
 
 def guards(tables: Iterable[Kept]) -> str:
-    """The guards of some tables, as SQL."""
+    """The guards of those tables that are the core's, as SQL."""
+    return _guards(kept for kept in tables if folder_of(kept.name) not in modules())
+
+
+def module_guards(module: str) -> str:
+    """The guards of the tables of a module, as SQL."""
+    return _guards(kept for kept in RECORD if folder_of(kept.name) == module)
+
+
+@cache
+def modules() -> frozenset[str]:
+    """The names of all modules."""
+    return frozenset(module.name for module in installed().modules)
+
+
+@cache
+def folder_of(table: str) -> str:
+    """The folder of `sql/` that makes a table."""
+    made = re.compile(rf"^create (?:virtual )?table if not exists {table}\b", re.MULTILINE)
+    return next(path.parent.name for path in sql_files() if made.search(path.read_text("utf-8")))
+
+
+def _guards(tables: Iterable[Kept]) -> str:
     return "\n" + "\n".join(sql for kept in tables for sql in triggers(kept))
 
 

@@ -19,6 +19,7 @@ from engine import plugins, texts
 from engine.db.registration import register
 
 from . import images
+from .modules import Files, Module, compose, in_order, module_of
 from .objects import Object, fingerprint, objects_of
 from .plugin_files import compile_uses, run_files
 
@@ -39,7 +40,8 @@ create table if not exists engine_objects (
 
 @dataclass(frozen=True)
 class Build:
-    """The version of the tables, the SQL files in load order, the migrations, the personas, and the SQL files of plugins.
+    """The version of the tables, the SQL files of the core in load order, the modules, the migrations, the personas, and the
+    SQL files of plugins.
 
     The first SQL file makes the tables about the file itself. Migrations are (version, SQL), and there are none while the
     tables have only one version. The first holds the tables of the oldest version that can be opened: files of that
@@ -47,10 +49,16 @@ class Build:
     """
 
     version: int
-    sources: tuple[tuple[str, str], ...]
+    sources: Files
     migrations: tuple[tuple[int, str], ...]
-    personas: tuple[tuple[str, str], ...]
-    plugins: tuple[tuple[str, str], ...] = ()
+    personas: Files
+    plugins: Files = ()
+    modules: tuple[Module, ...] = ()
+
+    @cached_property
+    def all_sources(self) -> Files:
+        """The SQL files of the core and of the modules in load order."""
+        return (*self.sources, *(file for module in self.modules for file in module.files))
 
     @property
     def oldest(self) -> int:
@@ -61,7 +69,7 @@ class Build:
     def hash(self) -> str:
         """The SHA-256 (hex) of all SQL files and personas; a fresh file needs no migrations."""
         digest = hashlib.sha256()
-        for name, text in (*self.sources, *self.plugins, *self.personas):
+        for name, text in (*self.all_sources, *self.plugins, *self.personas):
             digest.update(f"{name}\0{text}\0".encode())
         return digest.hexdigest()
 
@@ -93,8 +101,9 @@ class Build:
         With `is_first`, what plugins made is compiled: not in a file, where a trigger of an app on the same table may call
         what the app has not registered yet.
         """
-        for _, text in self.sources:
+        for _, text in self.all_sources:
             drain(connection, text)
+        compose(connection, self.modules)
         made = run_files(connection, self.plugins)
         if is_first:
             compile_uses(connection, made)
@@ -162,14 +171,24 @@ def installed() -> Build:
     folders = {each.name: each for each in folder.iterdir() if each.is_dir()}
     steps = folders.pop("migrations", None)
     migrations = tuple((int(name[:3]), text) for name, text in _sql_files(steps)) if steps else ()
-    made = sorted(file for concept in folders.values() for file in _sql_files(concept))
-    return Build(VERSION, (("", BOOTSTRAP), *made), migrations, texts.personas(), tuple(plugins.sql_files()))
+    files = {name: _sql_files(each) for name, each in folders.items()}
+    found = {name: module_of(name, of_it) for name, of_it in files.items() if of_it}
+    modules = {name: module for name, module in found.items() if module}
+    core = sorted(file for name, of_it in files.items() if name not in modules for file in of_it)
+    return Build(
+        VERSION,
+        (("", BOOTSTRAP), *core),
+        migrations,
+        texts.personas(),
+        tuple(plugins.sql_files()),
+        in_order(modules, modules),
+    )
 
 
-def _sql_files(folder: Path) -> list[tuple[str, str]]:
+def _sql_files(folder: Path) -> Files:
     """The names and texts of the SQL files in a folder, by name."""
-    return sorted(
-        (entry.name, entry.read_bytes().decode()) for entry in folder.iterdir() if entry.name.endswith(".sql")
+    return tuple(
+        sorted((entry.name, entry.read_bytes().decode()) for entry in folder.iterdir() if entry.name.endswith(".sql"))
     )
 
 

@@ -2,6 +2,7 @@
 -- A prompt may bring criteria (accept), a command line whose exit code 0 accepts (accept_command), or both. Where its
 -- loop would end at 200, the turn stays 'voting' and is verified (252): the command first, then a judge. A result that
 -- is not accepted goes back to the model with the reasons, until the attempts are spent; the last one is kept.
+-- needs: nothing
 -- spec: @acceptance @acceptance_verdict
 
 -- tables

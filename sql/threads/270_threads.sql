@@ -4,6 +4,7 @@
 -- an event that some thread blocks does not happen. What a thread may do is what a plugin may: refuse a command, vote on a
 -- turn, tell the model something. 271 has the threads that come with the engine, 272 the events, 273 and
 -- 274 the steps.
+-- needs: nothing
 -- spec: @threads @thread_events
 
 -- tables

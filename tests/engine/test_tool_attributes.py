@@ -33,7 +33,7 @@ def schemas(db: engine.Database) -> dict[str, dict[str, Any]]:
 def read_attributes() -> set[str]:
     """The keys that views and triggers read from the attributes of commands, told by the alias of the table."""
     found: set[str] = set()
-    for _, text in installed().sources:
+    for _, text in installed().all_sources:
         for statement in re.split(r";\n\n", text):
             aliases = set(re.findall(r"(?:from|join) commands(?: as (\w+))?", statement))
             aliases |= {"new"} if re.search(r"\bon _run_\w+", statement) else set()

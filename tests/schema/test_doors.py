@@ -14,7 +14,7 @@ import engine
 from engine.errors import EngineError
 from engine.schema.build import installed
 
-SQL = "\n".join(text for _, text in installed().sources)
+SQL = "\n".join(text for _, text in installed().all_sources)
 DOORS = sorted(set(re.findall(r"^instead of insert on ([a-z]\w+)$", SQL, re.MULTILINE)))
 TABLES = sorted(set(re.findall(r"^create table if not exists (\w+)", SQL, re.MULTILINE)))
 TAKES_ALL = {

@@ -27,7 +27,7 @@ from engine.schema.build import installed
 MOST_OPCODES = 6_000
 MOST_OPCODES_OF = {"_abort_run": 6_500}
 """That of a packet, and the one that ends whatever is under way."""
-SQL = "".join(text for _, text in installed().sources)
+SQL = "".join(text for _, text in installed().all_sources)
 CALLS = [
     (letters.split(", "), rest)
     for letters, rest in re.findall(r"insert into _late_call \(door, ([a-l, ]+)\)(.*?);\n", SQL, re.DOTALL)

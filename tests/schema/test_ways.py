@@ -40,16 +40,14 @@ MOST_OPCODES_OF = {"dispatch": 8_200, "call a door as the driver": 10_000}
 
 def triggers() -> list[tuple[str, str, str, str]]:
     """File, name, head and body of each trigger of the engine."""
-    return [(file, *found) for file, text in installed().sources for found in TRIGGER.findall(text)]
+    return [(file, *found) for file, text in installed().all_sources for found in TRIGGER.findall(text)]
 
 
 @pytest.fixture
 def schema() -> Any:
     with closing(apsw.Connection(":memory:")) as connection:
+        installed().fresh.copy_to(connection)
         register(connection)
-        for _, text in installed().sources:
-            for _ in connection.execute(text):
-                pass
         yield connection
 
 
@@ -121,7 +119,7 @@ def test_hot_statements_compile_to_small_programs(name: str, schema: apsw.Connec
 
 INDEXED = [
     (view, index)
-    for _, text in installed().sources
+    for _, text in installed().all_sources
     for view, select in re.findall(r"create view (\w+) as(.*?);\n", text, re.DOTALL)
     for index in re.findall(r"indexed by (\w+)", select)
 ]

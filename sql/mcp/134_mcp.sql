@@ -2,6 +2,7 @@
 -- The process that drives a run connects to its servers; a tool of one is a function tool (132) whose call goes there. What
 -- servers list besides is kept here by the name of the server, so that it can be searched without asking it. What a server
 -- says of itself is a stranger's word: it is told as data, and decides nothing.
+-- needs: function_tools
 -- spec: @mcp_servers @mcp_tools @mcp_resources @mcp_records
 
 -- tables

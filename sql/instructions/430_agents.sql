@@ -4,6 +4,7 @@
 -- or by a word of a command line. Each folder
 -- has one, by the order of the setting instruction_files. What a file says is the project's word, not the user's: it is
 -- fenced as any text of others, and it permits nothing.
+-- needs: nothing
 -- spec: @agents @references
 
 -- tables

@@ -2,6 +2,7 @@
 -- A set of rules belongs to a project, or to all projects of the file; a run has the set of its folder or of the nearest
 -- folder above it that has one, and the set of all. A rule is an entry rule://domain/NN of the scope of its set. Here
 -- stands what there is; 422 says what a prompt calls up, 426 how a packet shows it.
+-- needs: nothing
 -- spec: @rule_domains @rule_brackets
 
 -- tables

@@ -3,6 +3,7 @@
 -- a run: loop_tools has them then, and no other process needs them. On its connection a trigger reads the arguments of a
 -- command against the hints of the function and calls _call_function. What comes of that is an effect of the kind
 -- 'function' ('mcp' for a tool of a server, 'fetch' for a resource), behind a proposal where the process asks for one.
+-- needs: web
 -- spec: @python_tools @mcp_tools @mcp_resources
 
 -- tables

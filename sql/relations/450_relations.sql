@@ -2,6 +2,7 @@
 -- A node has a name that is unique in its scope: a run's (run:N), a project's (project:N) or the whole file's (global). An
 -- edge puts a node below another one of its own scope, or of a scope that its run or project sees. There is no way from a
 -- node down to itself: whatever writes an edge that would close a cycle is refused, with the cycle named.
+-- needs: nothing
 -- spec: @relations @relation_cycles
 
 -- tables

@@ -1,6 +1,7 @@
 -- Answer cache: an answer that was given to nearly the same prompt in otherwise the same packet is given again.
 -- It is off unless somebody asks for it. An answer is kept by its turn, whose response is not copied, and is served only
 -- where that turn did nothing but answer. A hit stands in the record: the turn has the answer as its response and cost 0.
+-- needs: acceptance, pictures
 -- spec: @answer_cache
 
 -- tables

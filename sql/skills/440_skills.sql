@@ -3,6 +3,7 @@
 -- skill://name, its other files are skill://name/path; all of them are archived until they are asked for, and the system
 -- message has only names and descriptions. Those in the folders where agents keep skills in a project are found with its
 -- files; others are added by a person. A model reads skills and changes none.
+-- needs: instructions, discovery
 -- spec: @skills
 
 -- tables

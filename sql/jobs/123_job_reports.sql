@@ -1,4 +1,5 @@
 -- Reports on jobs: what of the output of a process is text that can be shown, what of it is too much, and what is told.
+-- needs: nothing
 -- spec: @background_jobs @streaming_entries
 
 -- views

@@ -4,6 +4,7 @@
 -- asking again transfers a page only where it has changed. Fetching changes nothing, so an effect that a kill broke off
 -- is done again. What a search finds becomes entries too, each with what the search engine says of it until a get reads
 -- the page. Which addresses may be reached is judged where they are resolved, in engine/web.
+-- needs: nothing
 -- spec: @web_pages @tool_search
 
 -- seeds

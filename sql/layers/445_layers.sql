@@ -3,6 +3,7 @@
 -- the prompt: skills, the project's instructions, what the run adds and what the prompt adds. A layer with nothing to say
 -- is left out. The layers behind the persona are looked at on each turn and made anew where one has changed; otherwise the
 -- message stays the same, byte for byte.
+-- needs: instructions, skills
 -- spec: @prompt_layers
 
 -- views

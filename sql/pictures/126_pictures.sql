@@ -3,6 +3,7 @@
 -- the pictures in view: those that are sent, and why others are not. The packet's own text names each of them with its
 -- SHA-256, so what was sent stands in the kept packet. The bytes are kept once for the whole file, and only of pictures that
 -- were sent. A run without a picture in view never comes here.
+-- needs: nothing
 -- spec: @pictures
 
 -- tables

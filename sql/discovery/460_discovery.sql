@@ -3,6 +3,7 @@
 -- nothing. Words are found by full-text search, meaning by the vectors that an embedder makes of the texts; a vector
 -- belongs to the digest of its text and to the name of its embedder, so a text that moves keeps its own, and those of
 -- another embedder are never compared.
+-- needs: instructions, mcp, rules, undo
 -- spec: @discovery @mcp_resources
 
 -- tables

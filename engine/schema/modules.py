@@ -1,0 +1,80 @@
+"""The SQL files of a build by modules: a core, and modules that a file takes in when it first uses them.
+
+A folder of `sql/` is a module if its first file has a line `-- needs: …` in its head: the modules that it cannot do
+without, or `nothing`. All other folders are the core, which names no module. The core asks modules at points: a view `P`
+of the core has the rows of the views `P__M` of all modules `M` besides its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import apsw
+
+_NEEDS = re.compile(r"^-- needs: (.+)$", re.MULTILINE)
+_NOTHING = "nothing"
+_PART = "\nunion all\nselect * from {}"
+"""What a part adds to the text of its point."""
+
+Files = tuple[tuple[str, str], ...]
+"""Names and texts of SQL files in their order."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A part of the engine that a file can do without.
+
+    `title` is the sentence at the head of its first file, `needs` are the modules that it cannot do without.
+    """
+
+    name: str
+    title: str
+    needs: tuple[str, ...]
+    files: Files
+
+
+def module_of(name: str, files: Files) -> Module | None:
+    """The module in a folder of that name; None if the folder is a part of the core."""
+    head = files[0][1].partition("\n\n")[0]
+    found = _NEEDS.search(head)
+    if not found:
+        return None
+    needs = () if found[1] == _NOTHING else tuple(found[1].split(", "))
+    return Module(name, head.partition("\n")[0].removeprefix("-- "), needs, files)
+
+
+def in_order(modules: Mapping[str, Module], wanted: Iterable[str]) -> tuple[Module, ...]:
+    """The wanted modules and all that they need, each behind its needs, otherwise by the numbers of their files."""
+    taken: dict[str, Module] = {}
+
+    def take(name: str) -> None:
+        if name not in taken:
+            for needed in sorted(modules[name].needs, key=lambda each: modules[each].files[0]):
+                take(needed)
+            taken[name] = modules[name]
+
+    for name in sorted(wanted, key=lambda each: modules[each].files[0]):
+        take(name)
+    return tuple(taken.values())
+
+
+def compose(connection: apsw.Connection, modules: Iterable[Module]) -> None:
+    """Write the points anew: each view has the rows of its parts, in the order of the modules.
+
+    A view of which the file has no part keeps the text that it has.
+    """
+    rows = connection.execute("select name, sql from sqlite_schema where type = 'view'")
+    views = {str(name): str(sql) for name, sql in rows}
+    owners = [module.name for module in modules]
+    parts: dict[str, list[str]] = {}
+    for name in views:
+        point, separator, owner = name.partition("__")
+        if separator and point in views and owner in owners:
+            parts.setdefault(point, []).append(name)
+    for point, names in parts.items():
+        own = views[point].partition(_PART.format(f"{point}__"))[0]
+        names.sort(key=lambda name: owners.index(name.partition("__")[2]))
+        connection.execute(f'drop view "{point}"').fetchall()
+        connection.execute(own + "".join(map(_PART.format, names))).fetchall()

@@ -1,0 +1,150 @@
+"""The core and its modules: who names whom, how a module is told from the core, and how points are composed.
+
+1. No file of the core names an object of a module, and no module an object of a module that it does not need, but for what
+   stands in LEFT. 2. The needs of modules have no circle. 3. A point has the rows of the parts of the modules in a file.
+
+spec: @modules
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import apsw
+import pytest
+
+from engine.schema.build import installed
+from engine.schema.modules import Module, compose, in_order
+
+OBJECT = re.compile(r"^create (?:unique |virtual )?(?:table|view|trigger|index) (?:if not exists )?(\w+)", re.MULTILINE)
+WORD = re.compile(r"\b\w+\b")
+LEFT: dict[str, set[str]] = {
+    "": {
+        "_acceptance_log",
+        "_loop_acceptances",
+        "acceptance_checks",
+        "acceptances",
+        "_answer_hits",
+        "_cached_answers",
+        "_share_file",
+        "model_tiers",
+        "_due_searches",
+        "_left_out_tools",
+        "_tool_stamps",
+        "_untold_names",
+        "_function_tools",
+        "_convention_stamps",
+        "_instruction_files",
+        "_instruction_names",
+        "_loop_folders",
+        "_packet_conventions",
+        "_read_instructions",
+        "instruction_files",
+        "_kept_jobs",
+        "_kept_jobs_unasked",
+        "_process_paths",
+        "jobs",
+        "process_cancels",
+        "_layer_stamps",
+        "_packet_layers",
+        "_maps",
+        "_packet_pictures",
+        "_picture_stamps",
+        "turn_pictures",
+        "_open_plans",
+        "_plan_states",
+        "rule_lines",
+        "rule_overrides",
+        "rule_selections",
+        "_read_skills",
+        "_skill_writes",
+        "_skills",
+        "_tool_words",
+        "_expect_at_rest",
+        "rewinds",
+        "_keep_pages",
+        "_kept_pages",
+        "_resting_workflows",
+        "_workflow_acceptances",
+        "step_list",
+        "step_runs",
+        "workflow_runs",
+        "workflow_steps",
+        "workflows",
+    },
+    "discovery": {
+        "_skill_entries",
+        "_skills",
+    },
+}
+"""The references that are not yet cut: the names, by who has them."""
+
+
+@cache
+def owners() -> dict[str, str]:
+    """The module of each object; '' of the core."""
+    return {name: owner for owner, text in texts() for name in OBJECT.findall(text)}
+
+
+def texts() -> list[tuple[str, str]]:
+    """The SQL of each file, with the name of its module."""
+    build = installed()
+    core = [("", text) for _, text in build.sources]
+    return core + [(module.name, text) for module in build.modules for _, text in module.files]
+
+
+def named(text: str) -> set[str]:
+    """The objects that a text names; not what it makes, what stands in a comment, or a word of a longer text."""
+    bare = re.sub(r"--[^\n]*", "", text)
+    bare = re.sub(r"'((?:[^']|'')*)'", lambda found: found[1] if found[1].startswith("_") else "", bare)
+    return set(WORD.findall(bare)) & owners().keys()
+
+
+def allowed(owner: str) -> set[str]:
+    """The modules whose objects a module may name."""
+    if not owner:
+        return {""}
+    modules = {module.name: module for module in installed().modules}
+    return {"", *(module.name for module in in_order(modules, [owner]))}
+
+
+@pytest.mark.parametrize("owner", ["", *(module.name for module in installed().modules)])
+def test_a_file_names_only_what_its_module_needs(owner: str) -> None:
+    found = {name for each, text in texts() if each == owner for name in named(text)}
+    strange = {name for name in found if owners()[name] not in allowed(owner)}
+    assert strange == LEFT.get(owner, set()), sorted(f"{owners()[name]}: {name}" for name in strange)
+
+
+def test_each_module_says_what_it_is_for() -> None:
+    for module in installed().modules:
+        assert module.title.endswith("."), module.name
+        assert ":" in module.title
+
+
+def test_a_module_stands_behind_what_it_needs() -> None:
+    before: set[str] = set()
+    for module in installed().modules:
+        assert before.issuperset(module.needs), module.name
+        before.add(module.name)
+    some = {
+        "a": Module("a", "", ("b",), (("3", ""),)),
+        "b": Module("b", "", (), (("9", ""),)),
+        "c": Module("c", "", (), (("1", ""),)),
+    }
+    assert [module.name for module in in_order(some, ["a", "c"])] == ["c", "b", "a"]
+    assert [module.name for module in in_order(some, ["a"])] == ["b", "a"]
+
+
+def test_a_point_has_the_rows_of_the_parts_that_are_there() -> None:
+    connection = apsw.Connection(":memory:")
+    first, second = (Module(name, "", (), ((name, ""),)) for name in ("first", "second"))
+    connection.execute("create view findings as select 1 as a, 'core' as b").fetchall()
+    connection.execute("create view findings__second as select 2, 'second'").fetchall()
+    compose(connection, [first, second])
+    assert connection.execute("select * from findings").fetchall() == [(1, "core"), (2, "second")]
+    connection.execute("create view findings__first as select 3, 'first'").fetchall()
+    compose(connection, [first, second])
+    assert connection.execute("select * from findings").fetchall() == [(1, "core"), (3, "first"), (2, "second")]
+    compose(connection, [])
+    assert connection.execute("select count(*) from findings").get == 3
