@@ -57,6 +57,16 @@ class LeaseLost(Conflict):
     """409: another process has taken over a run that was driven here."""
 
 
+class NeedsModule(Conflict):
+    """409: a module is needed that the file has not taken in. A handle of the engine takes it in and tries again."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__(
+            f"this needs the module {module}, which the file does not have; install it with db.install({module!r})"
+        )
+        self.module: str = module
+
+
 class Overflow(EngineError):  # noqa: N818
     """413: a text, a value or a project is too large."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import apsw
 
@@ -16,9 +16,11 @@ from engine.arguments import check
 from engine.config.keys import Keys
 from engine.driving.given_models import GivenModels
 from engine.effects.kept_jobs import KeptJobs
-from engine.errors import Conflict, EngineError, ValidationError
+from engine.errors import Conflict, EngineError, NeedsModule, NotFound, ValidationError
 from engine.functions.limits import Allowance
 from engine.schema import update as schemas
+from engine.schema.build import installed
+from engine.schema.install import install
 from engine.schema.objects import Object, digest
 from engine.trust.rights import Rights
 
@@ -34,6 +36,7 @@ from .connections import (
 )
 from .header import check_header
 from .lines import Line, line_for
+from .missing import run_with
 from .new_file import NewFile
 from .onlooker import Onlooker
 from .own_files import identity
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 
 Bindings = Sequence[Any] | Mapping[str, Any]
 Row = dict[str, Any]
+Result = TypeVar("Result")
 
 _CLOSING_S = 2.0
 """How long `close` waits for a statement of another thread; one that takes longer makes it a `Conflict`."""
@@ -56,6 +60,18 @@ def _insertion(target: str, columns: tuple[str, ...]) -> str:
     names = ", ".join(f'"{name}"' for name in columns)
     places = ", ".join(f":{name}" for name in columns)
     return f"insert into {target} ({names}) values ({places})"  # noqa: S608 - names are ours
+
+
+def _dicts(cursor: apsw.Cursor) -> list[Row]:
+    """The rows of a statement as dicts."""
+    try:
+        names = [column[0] for column in cursor.get_description()]
+        return [dict(zip(names, row, strict=True)) for row in cursor]
+    except apsw.ExecutionCompleteError:
+        return []
+    except BaseException:
+        cursor.close(True)  # who keeps the error would keep what is read as it is now
+        raise
 
 
 _NOTHING = dict.fromkeys(("door", "run", "lease", "path", "body", "attributes"))
@@ -171,23 +187,25 @@ class Store:
         """Whether the file that is open is no longer the one under its name: what is written now is lost."""
         return self.identity is not None and identity(self.place) != self.identity
 
+    def _run(self, sql: str, bindings: Bindings, take: Callable[[apsw.Cursor], Result]) -> Result:
+        """What `take` reads of a statement. What it names of a module that the file does not have is there for it."""
+
+        def run() -> Result:
+            return take(self.connection.execute(sql, bindings))
+
+        with self._own.alone(), self.clear_errors:
+            try:
+                return run()
+            except (apsw.SQLError, NeedsModule) as error:
+                return run_with(self.connection, sql, run, error)
+
     def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """All rows of a statement, each a dict from column name to value."""
-        with self._own.alone(), self.clear_errors:
-            cursor = self.connection.execute(sql, bindings)
-            try:
-                names = [column[0] for column in cursor.get_description()]
-                return [dict(zip(names, row, strict=True)) for row in cursor]
-            except apsw.ExecutionCompleteError:
-                return []
-            except BaseException:
-                cursor.close(True)  # who keeps the error would keep what is read as it is now
-                raise
+        return self._run(sql, bindings, _dicts)
 
     def tuples(self, sql: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
         """All rows of a statement as tuples, where there are many."""
-        with self._own.alone(), self.clear_errors:
-            return self.connection.execute(sql, bindings).fetchall()
+        return self._run(sql, bindings, apsw.Cursor.fetchall)
 
     def row(self, sql: str, bindings: Bindings = ()) -> Row | None:
         """The first row of a statement, or None."""
@@ -196,16 +214,30 @@ class Store:
 
     def value(self, sql: str, bindings: Bindings = ()) -> Any:
         """The first column of the first row of a statement, or None."""
-        with self._own.alone(), self.clear_errors:
-            found = self.connection.execute(sql, bindings).fetchone()
+        found = self._run(sql, bindings, apsw.Cursor.fetchone)
         return found[0] if found else None
 
     def execute(self, sql: str, bindings: Bindings = ()) -> None:
         """Run a statement for what it does; the patterns in it have the allowance of one statement."""
         # in this order: who waits for the file keeps nobody from reading with this handle
         turn = nullcontext() if self.in_transaction else self.line.turn()
-        with turn, self._own.alone(), self.clear_errors, Allowance():
-            self.connection.execute(sql, bindings).fetchall()
+        with turn, Allowance():
+            self._run(sql, bindings, apsw.Cursor.fetchall)
+
+    def has(self, module: str) -> bool:
+        """Whether the file has taken in a module."""
+        return bool(self.value("select count(*) from engine_modules where name = ?", (module,)))
+
+    def install(self, *modules: str) -> None:
+        """Take modules into the file, with what they need. Nothing happens for those that it has.
+
+        Raises `NotFound` (404) for a name of none, `Conflict` (409) where something else has a name of theirs.
+        """
+        names = [module.name for module in installed().offered]
+        for unknown in [module for module in modules if module not in names]:
+            raise NotFound(f"module {unknown!r}: there is none; there are {', '.join(names)}")
+        with self.transaction(), self.clear_errors:
+            install(self.connection, modules)
 
     def execute_ahead(self, sql: str, bindings: Bindings = ()) -> None:
         """`execute`, ahead of a transaction of this thread before which nothing is done in the world.

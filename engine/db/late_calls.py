@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engine.errors import Conflict, PermissionDenied, ValidationError
+from engine.errors import Conflict, NeedsModule, PermissionDenied, ValidationError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -78,6 +78,8 @@ class LateCalls:
         if isinstance(door, str) and _NAME.fullmatch(door):
             columns = _cursor(connection).execute(_COLUMNS, (door, schema)).fetchone()[0]
         if not columns:
+            if module := _module_of(door):
+                raise NeedsModule(module)
             raise ValidationError(f"late_call: there is no door {repr(door)[:99]}")
         # names of the file; the standard library begins a transaction, which the app would have to end, before what begins
         # with 'insert', and none before 'with'
@@ -85,6 +87,13 @@ class LateCalls:
         insertion = f"with _ as (select 1) insert into {_quoted(schema)}.{door} values ({values})"  # noqa: S608
         self._insertions[schema, door] = insertion, columns
         return insertion, columns
+
+
+def _module_of(door: Any) -> str | None:
+    """The module that makes a door which the file does not have."""
+    from engine.schema.build import installed
+
+    return installed().owners.get(str(door).lower())
 
 
 def _weakly(connection: Any) -> Callable[[], Any]:

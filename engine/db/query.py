@@ -22,6 +22,7 @@ from engine.errors import EngineError, Overflow, PermissionDenied, ValidationErr
 from engine.functions import limits
 
 from .clear_errors import function_that_raised
+from .missing import missing_in, shown
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expression
@@ -111,6 +112,9 @@ def _answer(
             f"a value of the query has more than {limits.SQL_VALUE_BYTES:,} bytes; ask for less at once"
         ) from error
     except (apsw.AuthError, apsw.ReadOnlyError, apsw.BindingsError, apsw.SQLError) as error:
+        if module := missing_in(connection, error):
+            with shown(connection, [module]):
+                return _answer(db, connection, query, bindings, limit, seconds)
         if refused or isinstance(error, apsw.ReadOnlyError):
             raise PermissionDenied(_refusal(query, refused)) from error
         raise ValidationError(_explained(query, str(error))) from error

@@ -19,7 +19,7 @@ from engine import plugins, texts
 from engine.db.registration import register
 
 from . import images
-from .modules import Files, Module, compose, in_order, module_of
+from .modules import MODULES_TABLE, Files, Module, compose, in_order, module_of, note_modules, owners
 from .objects import Object, fingerprint, objects_of
 from .plugin_files import compile_uses, run_files
 
@@ -29,19 +29,43 @@ APPLICATION_ID = 0x454E474E
 VERSION = 6
 """The version of the tables; a migration leads from each version to the next. It is the first version that files keep."""
 
-BOOTSTRAP = """
+BOOTSTRAP = f"""
 create table if not exists engine_meta (key text primary key, value text not null) strict, without rowid;
 create table if not exists engine_objects (
     name text primary key,
     type text not null constraint engine_objects_type check (type in ('view', 'trigger'))
 ) strict, without rowid;
+create table if not exists {MODULES_TABLE};
 """
+
+
+AT_FIRST = (
+    "web",
+    "jobs",
+    "pictures",
+    "maps",
+    "function_tools",
+    "mcp",
+    "acceptance",
+    "workflows",
+    "delegation",
+    "threads",
+    "undo",
+    "rules",
+    "instructions",
+    "discovery",
+    "skills",
+    "layers",
+    "relations",
+    "answer_cache",
+)
+"""The modules that a new file has. They are those of which the core still names something."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """The version of the tables, the SQL files of the core in load order, the modules, the migrations, the personas, and the
-    SQL files of plugins.
+    """The version of the tables, the SQL files of the core in load order, the migrations, the personas, the SQL files of
+    plugins, the modules that a file has, and those that it may take in.
 
     The first SQL file makes the tables about the file itself. Migrations are (version, SQL), and there are none while the
     tables have only one version. The first holds the tables of the oldest version that can be opened: files of that
@@ -54,6 +78,22 @@ class Build:
     personas: Files
     plugins: Files = ()
     modules: tuple[Module, ...] = ()
+    offered: tuple[Module, ...] = ()
+
+    def having(self, names: Iterable[str]) -> Build:
+        """This build for a file that has those modules, and what they need; other names count for nothing."""
+        offered = {module.name: module for module in self.offered}
+        modules = in_order(offered, offered.keys() & set(names))
+        return self._subsets.setdefault(modules, replace(self, modules=modules) if modules != self.modules else self)
+
+    @cached_property
+    def _subsets(self) -> dict[tuple[Module, ...], Build]:
+        return {}
+
+    @cached_property
+    def owners(self) -> dict[str, str]:
+        """The module of each object that a module makes, by its name in small letters, whether a file has it or not."""
+        return owners(self.offered)
 
     @cached_property
     def all_sources(self) -> Files:
@@ -107,6 +147,7 @@ class Build:
         made = run_files(connection, self.plugins)
         if is_first:
             compile_uses(connection, made)
+        note_modules(connection, self.modules)
         connection.execute("delete from engine_objects").fetchall()
         connection.executemany(
             "insert into personas (name, body) values (?, ?) "
@@ -114,6 +155,10 @@ class Build:
             self.personas,
         )
         connection.execute("delete from engine_meta where key = 'objects'").fetchall()
+        self.note(connection)
+
+    def note(self, connection: apsw.Connection) -> None:
+        """Write down in a file that its rules are those of this build."""
         connection.execute(
             "insert into engine_meta (key, value) values ('sources', ?) "
             "on conflict (key) do update set value = excluded.value",
@@ -175,13 +220,15 @@ def installed() -> Build:
     found = {name: module_of(name, of_it) for name, of_it in files.items() if of_it}
     modules = {name: module for name, module in found.items() if module}
     core = sorted(file for name, of_it in files.items() if name not in modules for file in of_it)
+    offered = in_order(modules, modules)
     return Build(
         VERSION,
         (("", BOOTSTRAP), *core),
         migrations,
         texts.personas(),
         tuple(plugins.sql_files()),
-        in_order(modules, modules),
+        offered,
+        offered,
     )
 
 

@@ -18,6 +18,14 @@ _NOTHING = "nothing"
 _PART = "\nunion all\nselect * from {}"
 """What a part adds to the text of its point."""
 
+_OBJECT = re.compile(
+    r"^create (?:unique |virtual )?(?:table|view|trigger|index) (?:if not exists )?(\w+)", re.MULTILINE
+)
+MODULES_TABLE = "engine_modules (name text primary key) strict, without rowid"
+"""The table of a file's modules, as it is made."""
+MADE = f"CREATE TABLE {MODULES_TABLE}"
+"""The same, as SQLite keeps it."""
+
 Files = tuple[tuple[str, str], ...]
 """Names and texts of SQL files in their order."""
 
@@ -78,3 +86,27 @@ def compose(connection: apsw.Connection, modules: Iterable[Module]) -> None:
         names.sort(key=lambda name: owners.index(name.partition("__")[2]))
         connection.execute(f'drop view "{point}"').fetchall()
         connection.execute(own + "".join(map(_PART.format, names))).fetchall()
+
+
+def present(connection: apsw.Connection) -> frozenset[str]:
+    """The names of the modules that a file says it has; nothing of the file runs but for a look into that table."""
+    made = connection.execute(
+        "select cast(sql as text) from main.sqlite_schema where type = 'table' and name = 'engine_modules'"
+    ).get
+    if made != MADE:  # not the engine's: it may compute its columns
+        return frozenset()
+    return frozenset(str(name) for (name,) in connection.execute("select name from main.engine_modules"))
+
+
+def note_modules(connection: apsw.Connection, modules: Iterable[Module]) -> None:
+    """Write down in a file which modules it has."""
+    connection.executemany(
+        "insert into engine_modules (name) values (?) on conflict do nothing", [(module.name,) for module in modules]
+    )
+
+
+def owners(modules: Iterable[Module]) -> dict[str, str]:
+    """The module of each object that the modules make, by its name in small letters."""
+    return {
+        name.lower(): module.name for module in modules for _, text in module.files for name in _OBJECT.findall(text)
+    }

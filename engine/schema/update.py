@@ -17,7 +17,8 @@ import apsw
 from engine.db.header import another_application, refuse_newer, refuse_older
 from engine.errors import Conflict, PermissionDenied
 
-from .build import APPLICATION_ID, VERSION, Build, columns_of, drain, installed, note_rules
+from .build import APPLICATION_ID, AT_FIRST, VERSION, Build, columns_of, drain, installed, note_rules
+from .modules import present
 from .objects import Object, compare, digest, fingerprint, objects_of, quoted, rows_of
 
 _NAMED = 4
@@ -61,7 +62,7 @@ def prepare(
     `Conflict` (409) for a file of a newer engine, and for one that must be rebuilt while a driver holds a lease in it;
     `PermissionDenied` (403) for objects of others on the engine's tables that `trust` does not cover.
     """
-    build, admit = build or installed(), admit or _admit_all
+    build, admit = build_of(connection, build), admit or _admit_all
     if is_fresh(connection, build):
         admit(connection)
         return
@@ -71,7 +72,8 @@ def prepare(
         admit(connection)
         return
     with _transaction(connection, foreign_keys=standing.version == build.version):
-        # another process may have done it in between
+        # another process may have done it in between, or have taken in a module
+        build = build_of(connection, build)
         standing = inspect(connection, build)
         if standing.is_current:
             _refuse_unknown(connection, standing.unknown, trust)
@@ -83,6 +85,12 @@ def prepare(
         admit(connection)
 
 
+def build_of(connection: apsw.Connection, build: Build | None = None) -> Build:
+    """`build`, by default the installed one, with the modules that a file has; an empty one gets those of a new file."""
+    is_empty = connection.execute("select 1 from main.sqlite_schema").get is None
+    return (build or installed()).having(AT_FIRST if is_empty else present(connection))
+
+
 def _admit_all(_: apsw.Connection) -> None:
     """Let every file be written."""
 
@@ -92,7 +100,7 @@ def is_fresh(connection: apsw.Connection, build: Build | None = None) -> bool:
 
     Their fingerprint tells so, which is read faster than they are compared.
     """
-    build = build or installed()
+    build = build_of(connection, build)
     return (
         connection.pragma("user_version") == build.version
         and connection.pragma("application_id") == APPLICATION_ID
@@ -114,7 +122,7 @@ def inspect(connection: apsw.Connection, build: Build | None = None) -> Standing
     engine unless it is open for reading only.
     """
     with _one_look(connection):
-        return _compared(connection, build or installed())
+        return _compared(connection, build_of(connection, build))
 
 
 def without_plugins() -> Build:
@@ -135,7 +143,7 @@ def _compared(connection: apsw.Connection, build: Build) -> Standing:
         return Standing(version, (), (), (), (), is_current=False)
     refuse_newer(connection.filename, version, build.version)
     expected = build.expected_in(version)
-    compared = compare(connection, expected, {*expected, *build.fresh.by_name})
+    compared = compare(connection, expected, {*expected, *build.fresh.by_name, *build.owners})
     if compared.found and int(connection.pragma("application_id")) != APPLICATION_ID:
         raise another_application(connection.filename)
     refuse_older(connection.filename, version, build.oldest)

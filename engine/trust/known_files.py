@@ -20,7 +20,7 @@ from engine.config.places import home_folder, read_own, state_folder, temporary_
 from engine.db.locate import FOLDER
 from engine.db.own_files import identity
 from engine.errors import Conflict, EngineError, PermissionDenied
-from engine.schema.build import installed
+from engine.schema.update import build_of
 
 Act = tuple[str, str | None, str]
 """What a file would do: its kind, the run that does it or None, and what it is, for people."""
@@ -173,11 +173,13 @@ def forget(connection: apsw.Connection, path: Path) -> None:
 def _changed_tables(connection: apsw.Connection) -> list[str]:
     """The seeded tables without some row that a fresh file has, and those of `_EXACT` with a row that it has not."""
     with closing(apsw.Connection(":memory:")) as fresh:
-        installed().fresh.copy_to(fresh)
+        build_of(connection).fresh.copy_to(fresh)
         changed = []
         for table in sorted(_SEEDED | _EXACT.keys()):
             columns = fresh.execute("select name from pragma_table_info(?)", (table,))
             names = [name for (name,) in columns if name not in ("id", "meaning")]
+            if not names:  # the table of a module that the file has not taken in
+                continue
             rows = f"select {', '.join(names)} from {table} where {_EXACT.get(table, '1')}"  # noqa: S608 - names of ours
             seeded, found = set(fresh.execute(rows)), set(connection.execute(rows))
             if not seeded <= found or (table in _EXACT and seeded != found):

@@ -328,6 +328,8 @@ CREATE TABLE effects (
 
 CREATE TABLE engine_meta (key text primary key, value text not null) strict, without rowid;
 
+CREATE TABLE engine_modules (name text primary key) strict, without rowid;
+
 CREATE TABLE engine_objects (
     name text primary key,
     type text not null constraint engine_objects_type check (type in ('view', 'trigger'))

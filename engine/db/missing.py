@@ -1,0 +1,117 @@
+"""What a handle does where a statement names an object of a module that the file has not taken in.
+
+A statement that writes takes the module in, within its own transaction. One that looks sees the module as one that holds
+nothing: for as long as it runs, the module's views are temporary ones, over tables of a fresh file in memory. The file is
+not changed by that, and may be open for reading only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import apsw
+
+from engine.errors import NeedsModule
+from engine.schema.build import Build, installed
+from engine.schema.install import install
+from engine.schema.modules import present
+from engine.schema.objects import quoted
+
+Result = TypeVar("Result")
+
+_UNKNOWN = re.compile(r"no such table: (?:main\.)?(\w+)")
+_LOOKS = re.compile(r"(?:\s|--[^\n]*\n)*(?:select|values|explain|with)\b", re.IGNORECASE)
+_BLANK = "engine_blank"
+
+
+def missing_in(connection: apsw.Connection, error: BaseException) -> str | None:
+    """The module that the file would need for a statement that failed with this error; None for any other error."""
+    if isinstance(error, NeedsModule):
+        return error.module
+    found = _UNKNOWN.search(str(error)) if isinstance(error, apsw.SQLError) else None
+    module = installed().owners.get(found[1].lower()) if found else None
+    return None if module is None or module in present(connection) else module
+
+
+def looks(sql: str) -> bool:
+    """Whether a statement only looks, by its first word; one that begins with `with` is taken for such."""
+    return _LOOKS.match(sql) is not None
+
+
+def run_with(connection: apsw.Connection, sql: str, run: Callable[[], Result], failed: BaseException) -> Result:
+    """What `run` gives, which runs `sql` and has failed with an error, once the modules that it names are there.
+
+    Raises that error where it is about something else.
+    """
+    modules: list[str] = []
+    while True:
+        module = missing_in(connection, failed)
+        if module is None or module in modules:
+            raise failed
+        modules.append(module)
+        try:
+            if looks(sql):
+                with shown(connection, modules):
+                    return run()
+            with _writing(connection):
+                install(connection, modules)
+                return run()
+        except (apsw.SQLError, NeedsModule) as error:
+            failed = error
+
+
+@contextmanager
+def _writing(connection: apsw.Connection) -> Iterator[None]:
+    """The transaction that is open, or one of its own."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("begin immediate").fetchall()
+    try:
+        yield
+        connection.execute("commit").fetchall()
+    finally:
+        if connection.in_transaction:
+            connection.execute("rollback").fetchall()
+
+
+@contextmanager
+def shown(connection: apsw.Connection, modules: list[str]) -> Iterator[None]:
+    """While modules that the file has not are there as such that hold nothing but their seeds."""
+    build = installed()
+    there = build.having(present(connection))
+    wanted = there.having({*(module.name for module in there.modules), *modules})
+    views = _views_of(build, {module.name for module in wanted.modules} - {module.name for module in there.modules})
+    if not any(name == _BLANK for _, name, _ in connection.execute("pragma database_list").fetchall()):
+        connection.execute(f"attach ':memory:' as {_BLANK}").fetchall()
+        image = bytearray(build.fresh.image)
+        image[18:20] = b"\1\1"  # a database in memory cannot be in WAL mode
+        connection.deserialize(_BLANK, bytes(image))
+    confined = connection.execute("pragma query_only").get  # a temporary view counts as a write
+    connection.execute("pragma query_only = off").fetchall()
+    try:
+        for name, text in views.items():
+            connection.execute(f"create temp view if not exists {quoted(name)} {text}").fetchall()
+        if confined:
+            connection.execute("pragma query_only = on").fetchall()
+        yield
+    finally:
+        connection.execute("pragma query_only = off").fetchall()
+        for name in views:
+            connection.execute(f"drop view if exists temp.{quoted(name)}").fetchall()
+        if not connection.in_transaction:
+            connection.execute(f"detach {_BLANK}").fetchall()
+        if confined:
+            connection.execute("pragma query_only = on").fetchall()
+
+
+def _views_of(build: Build, modules: set[str]) -> dict[str, str]:
+    """The views of modules: the names, and the texts behind them."""
+    return {
+        found.name: found.sql.partition(found.name)[2]
+        for found in build.fresh.objects
+        if found.type == "view" and build.owners.get(found.name.lower()) in modules
+    }

@@ -1,0 +1,47 @@
+"""Takes modules into a file that is open for writing, inside the transaction that needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import apsw
+
+from engine.errors import Conflict
+
+from .build import drain
+from .modules import compose, note_modules, owners
+from .objects import Object, objects_of
+from .update import build_of
+
+
+def install(connection: apsw.Connection, names: Iterable[str]) -> None:
+    """Take modules into a file, with what they need; nothing happens for those that it has.
+
+    The caller has begun a transaction that writes, and rolls it back where this fails. Raises `Conflict` (409) for a file
+    whose rules another build has written, and for one in which somebody else's object has the name of one of a module.
+    """
+    before = build_of(connection)
+    after = before.having({*(module.name for module in before.modules), *names})
+    new = [module for module in after.modules if module not in before.modules]
+    if not new:
+        return
+    if connection.execute("select value from engine_meta where key = 'sources'").get != before.hash:
+        raise Conflict(f"{connection.filename}: another build has changed its rules meanwhile; open it again")
+    found = set(objects_of(connection))
+    _refuse_others(connection.filename, found, owners(new))
+    for module in new:
+        for _, text in module.files:
+            drain(connection, text)
+    compose(connection, after.modules)
+    note_modules(connection, new)
+    connection.executemany(
+        "insert into engine_objects (type, name) values (?, ?) on conflict do nothing",
+        [(each.type, each.name) for each in objects_of(connection) if each.is_rule and each not in found],
+    )
+    after.note(connection)
+
+
+def _refuse_others(file: str, found: Iterable[Object], names: Iterable[str]) -> None:
+    taken = sorted(str(each) for each in found if each.name.lower() in names)
+    if taken:
+        raise Conflict(f"{file}: holds {taken[0]}, which is a name of the engine's; rename it, then try again")

@@ -1,0 +1,193 @@
+"""A file takes in a module when something of it is needed: by a write, in its transaction; a look changes nothing.
+
+1. A write takes in what it names, and what that needs. 2. A look sees an empty module, in any file. 3. What fails takes
+nothing in. 4. Eight processes, other handles and prepared statements go on. 5. A file with modules is as one that was made
+with them. 6. Nobody else has the names of modules.
+
+spec: @modules
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import apsw
+import pytest
+from audit import audit
+
+import engine
+from engine.schema import update
+from engine.schema.build import installed
+from engine.schema.objects import objects_of
+
+DOMAIN = "insert into rule_sets (project_id) values (null)"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Iterator[Path]:
+    """A file of the core alone."""
+    made = tmp_path / "t.db"
+    with closing(apsw.Connection(str(made))) as connection:
+        installed().having(()).fresh.copy_to(connection)
+    yield made
+    audit(made)
+
+
+def modules(db: engine.Database) -> list[str]:
+    return [row["name"] for row in db.rows("select name from engine_modules order by name")]
+
+
+def opened(path: Path) -> engine.Database:
+    return engine.open(path, trust=True)
+
+
+def test_a_write_takes_in_the_module_that_it_names(path: Path) -> None:
+    with opened(path) as db:
+        assert modules(db) == []
+        db.execute(DOMAIN)
+        assert modules(db) == ["rules"]
+        assert db.value("select count(*) from rule_sets") == 1
+        assert db.has("rules")
+        assert not db.has("threads")
+    with opened(path) as db:
+        assert update.is_fresh(db.connection)
+        assert modules(db) == ["rules"]
+
+
+def test_a_module_brings_what_it_needs(path: Path) -> None:
+    with opened(path) as db:
+        db.install("mcp")
+        assert {"mcp", *installed().having(["mcp"]).offered[0].needs} <= {*modules(db)}
+        assert modules(db) == sorted(module.name for module in installed().having(["mcp"]).modules)
+
+
+def test_what_is_rolled_back_takes_nothing_in(path: Path) -> None:
+    with opened(path) as db:
+        with suppress(RuntimeError), db.transaction():
+            db.execute(DOMAIN)
+            assert modules(db) == ["rules"]
+            raise RuntimeError
+        assert modules(db) == []
+        with pytest.raises(engine.EngineError):
+            db.execute("insert into rule_sets (project_id) values (4711)")
+        assert modules(db) == []
+        db.execute(DOMAIN)
+        assert modules(db) == ["rules"]
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_look_sees_a_module_that_holds_nothing(path: Path, read_only: bool) -> None:
+    with engine.open(path, read_only=read_only) if read_only else opened(path) as db:
+        before = path.read_bytes()
+        assert db.rows("select * from rule_list") == []
+        assert db.value("select count(*) from rule_domains") == 0
+        # its seeds are there
+        assert db.value("select count(*) from threads") > 0
+        assert len(db.sql("select * from thread_list")) == db.value("select count(*) from threads")
+        # several at once, one of which needs another
+        assert db.rows("select 1 from rule_list, mcp_items, thread_log, search_texts") == []
+        assert db.sql("select 1 from mcp_items, rule_list, thread_log, _function_tools") == []
+        assert modules(db) == []
+        assert path.read_bytes() == before
+        assert db.value("select count(*) from temp.sqlite_schema") == 0
+
+
+def test_a_look_within_a_transaction_sees_what_it_has_written(path: Path) -> None:
+    with opened(path) as db, db.transaction():
+        db.execute("insert into personas (name, body) values ('a', 'x')")
+        assert db.rows("select * from rule_list") == []
+        assert db.value("select body from personas where name = 'a'") == "x"
+
+
+def test_a_name_of_nothing_is_told_as_before(path: Path) -> None:
+    with opened(path) as db:
+        for statement in ("select * from nothing_there", "insert into nothing_there values (1)"):
+            with pytest.raises(engine.ValidationError, match="nothing_there"):
+                db.rows(statement)
+        with pytest.raises(engine.NotFound, match="'nothing'"):
+            db.install("nothing")
+        assert modules(db) == []
+
+
+def test_other_handles_go_on(path: Path) -> None:
+    with opened(path) as first, opened(path) as second:
+        assert second.value("select count(*) from runs") == 0
+        first.execute(DOMAIN)
+        assert modules(second) == ["rules"]
+        assert second.value("select count(*) from rule_sets") == 1
+        second.execute("delete from rule_sets")
+        assert first.value("select count(*) from rule_sets") == 0
+
+
+def _write_to(path: str, number: int, ready: object, go: object) -> None:
+    wanted = ("rules", "threads", "workflows", "jobs")[number % 4]
+    with opened(Path(path)) as db:
+        ready.release()  # type: ignore[attr-defined]
+        go.wait()  # type: ignore[attr-defined]
+        for each in range(10):
+            db.execute("insert into personas (name, body) values (?, 'x')", (f"{number}-{each}",))
+            db.install(wanted)
+            assert db.has(wanted)
+
+
+def test_eight_processes_install_at_once(path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    ready, go = context.Semaphore(0), context.Event()
+    processes = [context.Process(target=_write_to, args=(str(path), number, ready, go)) for number in range(8)]
+    for process in processes:
+        process.start()
+    for _ in processes:
+        ready.acquire()
+    go.set()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 8
+    with opened(path) as db:
+        assert {"rules", "threads", "workflows", "jobs"} <= {*modules(db)}
+        assert update.is_fresh(db.connection)
+        assert db.value("select count(*) from personas where body = 'x'") == 80
+
+
+@pytest.mark.parametrize("module", [module.name for module in installed().offered])
+def test_a_file_that_took_it_in_is_one_that_was_made_with_it(path: Path, module: str) -> None:
+    with opened(path) as db:
+        db.install(module)
+        assert sorted(objects_of(db.connection)) == sorted(installed().having([module]).fresh.objects)
+    with opened(path) as db:
+        assert update.is_fresh(db.connection)
+
+
+def test_an_object_of_an_app_stands_in_the_way_of_a_module(path: Path) -> None:
+    with opened(path) as db:
+        db.execute("create table rule_sets (mine)")
+        with pytest.raises(engine.Conflict, match="table 'rule_sets'"):
+            db.install("rules")
+        assert modules(db) == []
+    with pytest.raises(engine.PermissionDenied, match="rule_sets"):
+        engine.open(path).close()
+
+
+def test_a_table_of_modules_that_another_made_counts_for_nothing(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("drop table engine_modules")
+        connection.execute("create table engine_modules (name text generated always as ('rules'), x)")
+        connection.execute("insert into engine_modules (x) values (1)")
+        connection.commit()
+    with closing(apsw.Connection(str(path))) as connection:
+        assert [module.name for module in update.build_of(connection).modules] == []
+        connection.execute("drop table engine_modules")
+        connection.execute("create table engine_modules (name text primary key) strict, without rowid")
+
+
+def test_a_connection_that_was_registered_says_which_module_it_needs(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        engine.register(connection)
+        connection.execute("insert into personas (name, body) values ('a', 'x')")
+        with pytest.raises(sqlite3.OperationalError):
+            connection.execute("insert into _late_call (door, a) values ('_select_rules', 1)")
+        assert "module rules" in str(connection.execute("select last_error()").fetchone()[0])
+        connection.rollback()
