@@ -212,6 +212,8 @@ class _View:
     def __init__(self, rows: list[str], way: Callable[[str], str]) -> None:
         self._rows = rows
         self._way = way
+        self._sought: tuple[list[str], str] | None = None
+        """What was looked for last, and how it would stand in the whole: it is looked for below each of many headings."""
 
     @cached_property
     def keys(self) -> list[str]:
@@ -233,7 +235,9 @@ class _View:
         return list(self._runs(wanted, begin, last)) if begin < last else []
 
     def _runs(self, wanted: list[str], begin: int, last: int) -> Iterator[int]:
-        part = "\n".join(["", *map(self._way, wanted), ""])
+        if self._sought is None or self._sought[0] is not wanted:
+            self._sought = wanted, "\n".join(["", *map(self._way, wanted), ""])
+        part = self._sought[1]
         until = self._starts[last - 1] + len(part)
         start, found = self._whole.find(part, self._starts[begin], until), 0
         while start >= 0 and found <= _MOST:
