@@ -77,8 +77,9 @@ _ARGUMENTS = {
 """The number of arguments of each function, -1 for any number, by module and by its name, which Python and SQL share."""
 
 
-_UNFIT = (TypeError, AttributeError, LookupError, ValueError, RecursionError)
-"""What Python says of a value that is no text, or of JSON that has not the shape that a function takes."""
+_UNFIT = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
+"""What Python says of a value that is no text, of a number that is out of range, or of JSON that has not the shape that a
+function takes."""
 
 
 class Late:

@@ -50,6 +50,7 @@ def test_a_refusal_names_the_function() -> None:
         for call, name in (
             ('relations_text(\'[{"id":"a"}]\', 5)', "relations_text"),
             ("text_slice(1, 2, 3)", "text_slice"),
+            ("token_estimate(1, 5e-324)", "token_estimate"),
             ("passages_find('[[[1]]]', 'x', 2)", "passages_find"),
             (f"relations_text('{'[' * 100_000}', 1)", "relations_text"),
         ):
