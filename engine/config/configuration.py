@@ -57,7 +57,7 @@ def load(db: Store, folder: Path | None = None) -> None:
     if there == [list(row.values()) for row in rows]:
         return
     with db.transaction():
-        for layer in ("user", "project", "env"):
+        for layer in sorted({row[1] for row in there}):
             db.insert("unset_layer", layer=layer)
         for row in rows:
             try:
