@@ -106,7 +106,8 @@ def chat(
             _take_lines(session)
         else:
             _greet(session)
-            _converse(session, Reader(session))
+            with Reader(session) as reader:
+                _converse(session, reader)
         _leave(database, db)
         raise typer.Exit(INTERRUPTED if session.is_told_to_end else session.failed if plain else 0)
 
@@ -149,14 +150,16 @@ def _converse(session: Session, reader: Reader) -> None:
         try:
             text = reader.read()
         except KeyboardInterrupt:
-            say("Ctrl-D, or /quit, leaves", dim=True)
+            if not session.is_told_to_end:
+                say("Ctrl-D, or /quit, leaves", dim=True)
             continue
         except EOFError:
             return
         try:
             perform(session, text)
         except KeyboardInterrupt:  # between two steps; what is driven stops by itself
-            say()
+            if not session.is_told_to_end:
+                say()
 
 
 def _leave(db: Database, given: Path | None) -> None:

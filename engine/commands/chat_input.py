@@ -9,7 +9,7 @@ import sys
 import termios
 from collections.abc import Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .chat_commands import MODES, OWN, as_line, names
 from .grouped import CLICK
@@ -51,10 +51,16 @@ _AS_OPTION = {"model": "--model", "run": "--run", "effort": "--effort", "reasoni
 
 
 class Reader:
-    """Reads prompts and commands at the terminal; what it draws goes to stderr."""
+    """Reads prompts and commands at the terminal; what it draws goes to stderr.
+
+    It is a context manager in which SIGTERM and SIGHUP tell the session to end, whatever it is at.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._before: dict[signal.Signals, Any] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """That of the prompt, while it waits."""
         self._prompts: PromptSession[str] = PromptSession(
             history=_Prompts(session),
             completer=_Completer(session),
@@ -67,33 +73,62 @@ class Reader:
             output=create_output(stdout=sys.stderr),
         )
 
+    def __enter__(self) -> Reader:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            before = signal.getsignal(number)
+            if before is not signal.SIG_IGN:
+                self._before[number] = before
+                signal.signal(number, self._end)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
     def read(self) -> str:
         """What the person sends. Raises `KeyboardInterrupt` for Ctrl-C, `EOFError` for Ctrl-D and where the session ends."""
         try:
-            return self._prompts.prompt(
-                visible(f"{self._session.run or 'new'} {self._session.mode}> "), pre_run=self._end_by_signals
+            text = self._prompts.prompt(
+                visible(f"{self._session.run or 'new'} {self._session.mode}> "), pre_run=self._begin
             )
+        except EOFError:
+            if self._prompts.app.input.closed:
+                self._hang_up()
+            raise
         except (OSError, termios.error) as error:
             if error.args[:1] != (errno.EIO,):
                 raise
-            self._session.is_told_to_end = True  # the terminal is gone
+            self._hang_up()
             raise EOFError from error
+        finally:
+            self._loop = None
+        if self._session.is_told_to_end:
+            raise EOFError
+        return text
 
     def _is_typing_a_command(self) -> bool:
         text = self._prompts.default_buffer.text
         return text.startswith("/") and not any(each.isspace() for each in text)
 
-    def _end_by_signals(self) -> None:
-        """Let SIGTERM and SIGHUP end the session at its prompt, with the terminal as it was before."""
+    def _begin(self) -> None:
+        self._loop = asyncio.get_running_loop()
 
-        def end() -> None:
-            self._session.is_told_to_end = True
-            if self._prompts.app.is_running:
-                self._prompts.app.exit(exception=EOFError)
+    def _end(self, *_: object) -> None:
+        """Have the session end: at its prompt with the terminal as it was before, else between two steps."""
+        self._session.is_told_to_end = True
+        if self._loop is None:
+            raise KeyboardInterrupt
+        self._loop.call_soon_threadsafe(self._leave)
 
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                asyncio.get_running_loop().add_signal_handler(number, end)
+    def _leave(self) -> None:
+        if self._prompts.app.is_running and not self._prompts.app.is_done:
+            self._prompts.app.exit(exception=EOFError)
+
+    def _hang_up(self) -> None:
+        """The terminal is gone. The SIGHUP that tells of it may come later."""
+        self._session.is_told_to_end = True
+        self._before[signal.SIGHUP] = signal.SIG_IGN
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 class _Prompts(History):

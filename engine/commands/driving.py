@@ -118,7 +118,8 @@ def drive_run(
         before = db.value("select coalesce(max(id), 0) from events")
         while True:
             try:
-                runs.drive(db, run, on_event=told(narrator), on_proposal=decide, on_driver=interrupt.take, kept=kept)
+                shown = interrupt.heeding(told(narrator))
+                runs.drive(db, run, on_event=shown, on_proposal=decide, on_driver=interrupt.take, kept=kept)
                 break
             except LeaseHeld:
                 if interrupt.struck or is_held(db, run):

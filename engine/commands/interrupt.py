@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Protocol
@@ -51,6 +52,21 @@ class Interrupt:
         finally:
             self._asking = False
 
+    def heeding(self, told: Callable[[Any], None]) -> Callable[[Any], None]:
+        """`told`, which prints events. If the terminal is gone it stops what was taken; SIGHUP may come later."""
+
+        def tell_or_stop(event: Any) -> None:
+            try:
+                told(event)
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    raise
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)
+                self._before[signal.SIGHUP] = signal.SIG_IGN
+                self._stop(signal.SIGHUP, None)
+
+        return tell_or_stop
+
     def __enter__(self) -> Interrupt:
         for number in _SIGNALS:
             before = signal.getsignal(number)
@@ -66,8 +82,9 @@ class Interrupt:
             signal.signal(number, before)
 
     def _stop(self, came: int, _: FrameType | None) -> None:
-        for number in self._before:
-            signal.signal(number, signal.SIG_DFL)
+        for number, before in self._before.items():
+            if before is not signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
         self.struck, self.ends = True, came != signal.SIGINT
         if self._taken:
             self._taken.stop()

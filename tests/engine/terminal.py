@@ -80,11 +80,15 @@ class Terminal:
 
     def hang_up(self) -> int:
         """Close the terminal, as its window is closed; the exit code of the command."""
-        os.close(self._ours)
-        self._ours = -1
+        self.close_terminal()
         self._process.send_signal(signal.SIGHUP)  # the system sends it to those that the terminal controls
         self._process.communicate(timeout=SECONDS)
         return self._process.returncode
+
+    def close_terminal(self) -> None:
+        """Close the terminal without a signal."""
+        os.close(self._ours)
+        self._ours = -1
 
     def close(self) -> None:
         self._process.kill()

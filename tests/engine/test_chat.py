@@ -377,3 +377,23 @@ def test_only_this_command_imports_the_library(folder: Path) -> None:
     lines = "main(['runs']); main(['chat', '--help']); print('prompt_toolkit' in sys.modules)"
     program = f"import sys; from engine.cli import main; {lines}"
     assert run_command(folder, sys.executable, "-c", program).stdout.endswith("False\n")
+
+
+@pytest.mark.parametrize("waits", ["at the prompt", "in a turn"])
+def test_a_terminal_that_is_gone_before_its_signal_ends_the_session_as_that_does(
+    chat: OpenChat, tmp_path: Path, rows: Rows, waits: str
+) -> None:
+    """The session has read that the terminal is gone, or could not write to it, when SIGHUP came, and died of that."""
+    steps = [f"<sh>until [ -e go ]; do sleep 0.05; done; echo out</sh>{GO_ON}"]
+    at = chat("--new", "--run", "demo", "--yolo", "--model", script(tmp_path / "s.jsonl", [*steps, *DONE]))
+    if waits == "in a turn":
+        at.enter("Go", "run demo, ")
+        wait_until(lambda: rows("select 1 from processes where state = 'started'"))
+        at.close_terminal()
+        (tmp_path / "workspace" / "go").touch()
+    else:
+        at.expect(READY)
+        at.close_terminal()
+    assert at.wait() == 130
+    if waits == "in a turn":
+        assert rows("select status from loop_list") == [{"status": 102}]
