@@ -6,9 +6,8 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,21 +34,16 @@ def hostile(how: str, **given: Any) -> Server:
 
 @contextmanager
 def over_http(*arguments: str, **environment: str) -> Iterator[str]:
-    """The address of the office over HTTP; the arguments are those behind its port."""
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, str(SERVERS / "office.py"), "http", str(port), *arguments]
-    with subprocess.Popen(command, env={**os.environ, **environment}, stderr=subprocess.DEVNULL) as process:
+    """The address of the office over HTTP; the arguments are those behind its socket."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        number = listening.fileno()
+        command = [sys.executable, str(SERVERS / "office.py"), "http", str(number), *arguments]
+        process = subprocess.Popen(
+            command, env={**os.environ, **environment}, pass_fds=[number], stderr=subprocess.DEVNULL
+        )
+        port = listening.getsockname()[1]
+    with process:
         try:
-            until = time.monotonic() + 60
-            while True:
-                with closing(socket.socket()) as tried:
-                    if tried.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                assert process.poll() is None, "the server ended"
-                assert time.monotonic() < until, "the server does not answer"
-                time.sleep(0.05)
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
             process.kill()

@@ -444,18 +444,18 @@ def test_runs_of_the_command_line_are_sessions_and_sessions_are_runs(notes: Path
 def test_sessions_in_several_folders_are_driven_beside_each_other(notes: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    model = script(tmp_path / "s.jsonl", ["<sh>sleep 1</sh>", "Done."])
+    model = script(tmp_path / "s.jsonl", ["<sh>until [ -e go_on ]; do sleep 0.05; done</sh>", "Done."])
 
     async def talk() -> None:
         async with talking(notes, "--model", model) as at:
             sessions = [await at.new(), await at.new(), await at.new(other)]
-            assert await asyncio.gather(*(at.prompt(each, "Go") for each in sessions)) == ["end_turn"] * 3
-            open_at_once, most = 0, 0
-            for _, update in at.editor.told:
-                if update["sessionUpdate"].startswith("tool_call"):
-                    open_at_once += {"pending": 1, "completed": -1}.get(update["status"], 0)
-                    most = max(most, open_at_once)
-            assert most == 3
+            prompts = asyncio.gather(*(at.prompt(each, "Go") for each in sessions))
+            await at.editor.until(
+                lambda: [update.get("status") for _, update in at.editor.told].count("in_progress") >= 3
+            )
+            for folder in (notes, other):
+                (folder / "go_on").touch()
+            assert await prompts == ["end_turn"] * 3
 
     run(talk())
     assert rows(notes, "select count(*) from runs") == [(2,)]

@@ -6,10 +6,13 @@ spec: @demo_mode
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from audit import audit
 from engine_cli import database, engine, on_terminal, script
+from fresh import stays_open
 
 import engine as library
 from engine.commands import hiding
@@ -25,10 +28,34 @@ NAMES = ("acme gmbh", "acme  gmbh", "acme_gmbh", "acme__gmbh")
 
 
 @pytest.fixture
-def demo(folder: Path, tmp_path: Path) -> Path:
+def demo(folder: Path) -> Path:
     """A folder of a client, with a run about him, in demo mode."""
+    return in_demo_mode(folder)
+
+
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The same for tests that only look: one for all of them, which none of them changes."""
+    folder = tmp_path_factory.mktemp("a_client") / "workspace"
+    folder.mkdir()
+    (folder / "notes.md").write_text("# Notes\n\nThe port is 8080.\n", encoding="utf-8")
+    with stays_open(database(folder)):
+        in_demo_mode(folder)
+        before = events(folder)
+        yield folder
+        assert events(folder) == before
+    audit(database(folder))
+
+
+def events(folder: Path) -> list[tuple[object, ...]]:
+    with library.open(database(folder), read_only=True) as db:
+        return db.tuples("select * from events order by id")
+
+
+def in_demo_mode(folder: Path) -> Path:
+    """Make the run in `folder`, and switch the mode on for the user who looks at it."""
     assert engine(folder, "config", "--user", "demo=1", "demo_names=Acme GmbH, Jo").returncode == 0
-    model = script(tmp_path / "s.jsonl", ANSWERS)
+    model = script(folder.parent / "s.jsonl", ANSWERS)
     done = engine(folder, "run", "--run", "demo", "--yolo", "--model", model, "What does Acme GmbH pay?")
     assert done.returncode == 0, done.stderr
     return folder
@@ -84,11 +111,11 @@ LOOKING = [
 
 
 @pytest.mark.parametrize("words", LOOKING, ids=" ".join)
-def test_no_terminal_is_shown_a_name(demo: Path, words: list[str]) -> None:
-    _, said = on_terminal(demo, *words, columns=40)
+def test_no_terminal_is_shown_a_name(looked_at: Path, words: list[str]) -> None:
+    _, said = on_terminal(looked_at, *words, columns=40)
     assert said.strip()
     assert not any(name in " ".join(said.lower().split()) for name in NAMES)
-    assert demo.parent.name not in said
+    assert looked_at.parent.name not in said
 
 
 PIPED = [
@@ -107,12 +134,12 @@ PIPED = [
 
 
 @pytest.mark.parametrize("words", PIPED, ids=" ".join)
-def test_no_pipe_gets_a_name(demo: Path, words: list[str]) -> None:
-    done = engine(demo, *words)
+def test_no_pipe_gets_a_name(looked_at: Path, words: list[str]) -> None:
+    done = engine(looked_at, *words)
     said = " ".join((done.stdout + done.stderr).lower().split())
     assert said
     assert not any(name in said for name in NAMES)
-    assert demo.parent.name not in said
+    assert looked_at.parent.name not in said
     if "--json" in words:
         json.loads(done.stdout)
 

@@ -154,11 +154,13 @@ def test_params_of_a_client_are_never_arguments_of_our_own(folder: Path, tmp_pat
 
 
 def test_an_id_that_is_in_use_is_refused_and_the_first_request_is_answered(folder: Path, tmp_path: Path) -> None:
-    with wired(folder, "--model", script(tmp_path / "s.jsonl", [{"text": "Yes.", "delay_s": 1}])) as wire:
+    waits = "<env>until [ -e go_on ]; do sleep 0.05; done</env>"
+    with wired(folder, "--model", script(tmp_path / "s.jsonl", [waits, "Yes."])) as wire:
         session = wire.call(1, "session/new", cwd=str(folder), mcpServers=[])["result"]["sessionId"]
         prompt = asked(2, "session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Hi"}])
         wire.send(prompt, prompt)
         assert "still open" in wire.answer(None)["error"]["message"]
+        (folder / "go_on").touch()
         assert wire.answer(2)["result"]["stopReason"] == "end_turn"
     assert rows(folder, "select count(*) from loop_list") == [(1,)]
 
@@ -284,8 +286,8 @@ def wait_for(happened: Any) -> None:
 
 
 STEPS = {
-    "asked": [{"text": "Yes.", "delay_s": 60}],
-    "process": ["<env>sleep 60</env>"],
+    "asked": [{"text": "Yes.", "delay_s": 3600}],
+    "process": ["<env>[ -e go_on ] || sleep 3600</env>"],
     "proposal": ['<set path="rent.md">1900\n</set>'],
 }
 
@@ -312,6 +314,7 @@ def test_whoever_goes_away_leaves_a_run_that_a_new_process_goes_on_with(
     assert rows(folder, "select status from open_prompts") == [(202 if step == "proposal" else 102,)]
     if step == "proposal":
         assert rows(folder, "select target from open_proposals") == [("rent.md",)]
+    (folder / "go_on").touch()
     (tmp_path / "s.jsonl").write_text(
         "".join(
             json.dumps(each) + "\n" for each in [*([] if step == "asked" else STEPS[step]), "It went on.", "And this."]
@@ -343,7 +346,8 @@ def is_at(step: str, message: dict[str, Any]) -> bool:
 
 
 def test_two_processes_on_one_run_are_told_apart(folder: Path, tmp_path: Path) -> None:
-    model = script(tmp_path / "s.jsonl", [{"text": "Slowly.", "delay_s": 4}, "Quickly."])
+    waits = "<env>until [ -e go_on ]; do sleep 0.05; done</env>"
+    model = script(tmp_path / "s.jsonl", [waits, "Slowly.", "Quickly."])
 
     async def talk() -> None:
         async with talking(folder, "--model", model) as one, talking(folder, "--model", model) as other:
@@ -354,6 +358,7 @@ def test_two_processes_on_one_run_are_told_apart(folder: Path, tmp_path: Path) -
             with pytest.raises(RequestError, match="another process") as raised:
                 await other.prompt(session, "Me too")
             assert raised.value.data == {"status": 409}
+            (folder / "go_on").touch()
             assert await first == "end_turn"
             assert one.editor.said() == "Slowly."
             assert await other.prompt(session, "Now?") == "end_turn"

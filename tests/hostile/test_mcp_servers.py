@@ -61,7 +61,11 @@ def test_a_server_that_does_not_answer_at_its_start_is_left_behind(tmp_path: Pat
 
 def test_a_schema_that_is_too_deep_to_be_read_fails_its_server() -> None:
     with connect(hostile("abyss", connect_timeout=5)) as registry:
-        assert "none of the protocol" in registry.failures["hostile"] or "no answer" in registry.failures["hostile"]
+        failed = registry.failures["hostile"]
+        # a busy machine may not even have started it by then
+        assert any(
+            said in failed for said in ("none of the protocol", "no answer", "did not answer within 5 s of its start")
+        )
 
 
 @pytest.mark.parametrize(("how", "most"), [("many", 2_000), ("endless", 200)])

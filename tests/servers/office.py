@@ -1,12 +1,14 @@
 """An MCP server of an office, made with the official SDK: over its input and output, or over HTTP on a port of loopback.
 
-`python office.py stdio`, or `python office.py http PORT [TOKEN]`; what it is asked for is told in the file of $OFFICE_NOTES.
+`python office.py stdio`, or `python office.py http SOCKET [TOKEN]` with the descriptor of a socket that listens; what it is
+asked for is told in the file of $OFFICE_NOTES.
 """
 
 from __future__ import annotations
 
 import base64
 import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -154,8 +156,9 @@ def main() -> None:
     if len(sys.argv) > 3:
         app = Guarded(app, sys.argv[3])
     key, certificate = os.environ.get("OFFICE_KEY"), os.environ.get("OFFICE_CERTIFICATE")
-    port = int(sys.argv[2])
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", ssl_keyfile=key, ssl_certfile=certificate)
+    config = uvicorn.Config(app, log_level="error", ssl_keyfile=key, ssl_certfile=certificate)
+    # the descriptor of a socket that listens already: whoever comes before the server is there waits for it
+    uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(sys.argv[2]))])
 
 
 if __name__ == "__main__":
