@@ -37,7 +37,7 @@ _STANDS = """
 """
 """The status of a run, and its prompts that are in line."""
 _IS_OPEN = "select 1 from open_prompts where run = ? and loop = ?"
-_KEEPS = "select 1 from _kept_jobs as k join tree_runs as t on t.run_id = k.run_id where t.top = ?"
+_KEEPS = "select 1 from _kept_processes as k join tree_runs as t on t.run_id = k.run_id where t.top = ?"
 
 
 def resume(

@@ -43,7 +43,7 @@ AT_FIRST = (
     "web",
     "jobs",
     "pictures",
-    "maps",
+    "purge",
     "function_tools",
     "mcp",
     "acceptance",

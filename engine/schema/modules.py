@@ -15,8 +15,11 @@ import apsw
 
 _NEEDS = re.compile(r"^-- needs: (.+)$", re.MULTILINE)
 _NOTHING = "nothing"
-_PART = "\nunion all\nselect * from {}"
+_ROWS, _AND = "select * from {}", "\nunion all\n"
+_PART = _AND + _ROWS
 """What a part adds to the text of its point."""
+_NO_ROWS = "where false"
+"""The end of a point that has no rows of its own."""
 
 _OBJECT = re.compile(
     r"^create (?:unique |virtual )?(?:table|view|trigger|index) (?:if not exists )?(\w+)", re.MULTILINE
@@ -82,10 +85,17 @@ def compose(connection: apsw.Connection, modules: Iterable[Module]) -> None:
         if separator and point in views and owner in owners:
             parts.setdefault(point, []).append(name)
     for point, names in parts.items():
-        own = views[point].partition(_PART.format(f"{point}__"))[0]
         names.sort(key=lambda name: owners.index(name.partition("__")[2]))
         connection.execute(f'drop view "{point}"').fetchall()
-        connection.execute(own + "".join(map(_PART.format, names))).fetchall()
+        connection.execute(_composed(point, views[point], names)).fetchall()
+
+
+def _composed(point: str, text: str, parts: list[str]) -> str:
+    """The text of a point with those parts. One without rows of its own is its parts alone, which SQLite sees through."""
+    own, rows = text.partition(_PART.format(f"{point}__"))[0], [_ROWS.format(part) for part in parts]
+    if own.endswith(_NO_ROWS):
+        return f"create view {point} as\n" + _AND.join(rows)
+    return _AND.join([own, *rows])
 
 
 def present(connection: apsw.Connection) -> frozenset[str]:

@@ -60,7 +60,31 @@ create table if not exists entry_versions (
     primary key (entry_id, began)
 ) strict, without rowid;
 
+-- Tell what keeps something of a run that it is about to be removed for good: insert into _forget_run (run_id).
+create view _forget_run as
+select id as run_id
+from runs
+where false;
+
+-- Tell what keeps something of its own that rows of others may be gone: insert into _forget_unused (due) values (1).
+create view _forget_unused as
+select 1 as due
+where false;
+
 -- triggers
+
+-- Whoever keeps something has a trigger of its own.
+create trigger _forget_run__tell
+instead of insert on _forget_run
+begin
+    select 1;
+end;
+
+create trigger _forget_unused__tell
+instead of insert on _forget_unused
+begin
+    select 1;
+end;
 
 -- A new view is an event. A view that a fork takes along has its event already.
 create trigger run_views__record_new

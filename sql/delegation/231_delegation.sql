@@ -33,6 +33,12 @@ on conflict (name) do update
 
 -- views
 
+-- What is wrong with work that is given away is told when it begins, so that its siblings are spared (236).
+create view _own_readers__delegation as
+select 'subtask' as name
+union all
+select 'execute';
+
 -- The runs whose model has the tools subtask and execute while they are driven: one of their open prompts may delegate that
 -- deep, and the model reads the whole packet.
 create view _delegating_runs as

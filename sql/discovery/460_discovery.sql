@@ -183,12 +183,6 @@ select id
 from search_texts
 where false;
 
--- Empty texts, index and vectors, which are made anew when somebody searches: insert into _forget_texts (id) values (null).
-create view _forget_texts as
-select id
-from search_texts
-where false;
-
 -- triggers
 
 -- A text that is gone leaves the full-text index before its row goes.
@@ -294,8 +288,9 @@ begin
     where t.id > (select coalesce(max(d.id), 0) from text_search_docsize as d);
 end;
 
-create trigger _forget_texts__forget
-instead of insert on _forget_texts
+-- Texts, index and vectors are made anew when somebody searches.
+create trigger _forget_unused__discovery
+instead of insert on _forget_unused
 begin
     insert into text_search (text_search)
     values ('delete-all');

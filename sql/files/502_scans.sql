@@ -44,7 +44,7 @@ where t.phase = 'assembling'
         )
         or exists (
             select 1
-            from jobs as j
+            from _background_processes as j
             join turns as o on o.run_id = j.run_id and o.sequence = t.sequence - 1
             where j.run_id = t.run_id and coalesce(j.ended_at, 9e18) >= o.created_at
         )

@@ -3,7 +3,7 @@
 -- a run: loop_tools has them then, and no other process needs them. On its connection a trigger reads the arguments of a
 -- command against the hints of the function and calls _call_function. What comes of that is an effect of the kind
 -- 'function' ('mcp' for a tool of a server, 'fetch' for a resource), behind a proposal where the process asks for one.
--- needs: web
+-- needs: nothing
 -- spec: @python_tools @mcp_tools @mcp_resources
 
 -- tables
@@ -16,6 +16,16 @@ create table if not exists _function_tools (
 ) strict, without rowid;
 
 -- views
+
+-- The arguments of functions are read against their hints.
+create view _own_readers__function_tools as
+select name
+from _function_tools;
+
+-- Where these tools come from, for people.
+create view _tool_origins__function_tools as
+select name, definition ->> '$.server' as server
+from _function_tools;
 
 -- Tell which functions there are: insert into _give_tools (tools), a JSON array of definitions.
 create view _give_tools as
@@ -109,6 +119,11 @@ begin
     where token = new.lease;
 end;
 
+-- The calls whose answer the run has, so that nothing is to be decided or done. A part gives the ids of their commands.
+create view _answered_calls as
+select null as command_id
+where false;
+
 -- What a call is, of a command that is performing: its kind, and what its effect needs.
 create view _function_calls as
 select
@@ -118,7 +133,7 @@ select
     action,
     -- a resource that the run has, and that need not be read again, needs no decision
     exists (
-        select 1 from _command_pages as p where p.command_id = commands.id and p.is_fresh and not p.is_stub
+        select 1 from _answered_calls as p where p.command_id = commands.id
     ) as is_there,
     exists (
         select 1 from loop_flags as f where f.loop_id = commands.loop_id and f.flag = 'no_proposals'

@@ -147,7 +147,38 @@ select effect_id, state, outcome, message, detail, lease, null as pages
 from effect_results
 where false;
 
+-- The doors that take what effects of a kind bring for the entries of a run, before their command ends. A part gives the
+-- kind and a door (effect_id, pages), which is called late.
+create view _page_takers as
+select null as kind, null as door
+where false;
+
+-- The effects that are no failure when they fail, because the run has what they were to bring, and what is told of that.
+create view _effect_substitutes as
+select null as effect_id, null as note
+where false;
+
 -- triggers
+
+-- Nobody has to decide on a get of a page, on one with like (460), on a search, or on work that is given away (231): the
+-- command is accepted, and ends with its effect.
+create trigger _run_outside__run
+instead of insert on _run_outside
+begin
+    insert into effects (run_id, turn_id, command_id, kind, detail)
+    values (
+        new.run_id, new.turn_id, new.id,
+        case
+            when new.action = 'search' then 'search'
+            when new.action <> 'get' then 'delegate'
+            when new.attributes ->> '$.like' is not null then 'find'
+            else 'fetch'
+        end,
+        '{}'
+    );
+    insert into _end_command (command_id, state)
+    values (new.id, 'accepted');
+end;
 
 -- Refused without the token of the lease in force. A driver that takes over may mark a started effect again.
 create trigger start_effect__start
@@ -171,10 +202,11 @@ instead of insert on finish_effect
 begin
     select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects')
     where not exists (select 1 from effects where id = new.effect_id);
-    insert into _keep_pages (effect_id, pages)
-    select id, coalesce(new.pages, '[]')
-    from effects
-    where id = new.effect_id and state in ('pending', 'started') and kind in ('fetch', 'search');
+    insert into _late_call (door, a, b)
+    select k.door, f.id, coalesce(new.pages, '[]')
+    from effects as f
+    join _page_takers as k on k.kind = f.kind
+    where f.id = new.effect_id and f.state in ('pending', 'started');
     insert into effect_results (effect_id, state, outcome, message, detail, lease)
     select
         f.id,
@@ -184,7 +216,7 @@ begin
         coalesce(new.detail, '{}'),
         new.lease
     from effects as f
-    left join _kept_pages as k on k.effect_id = f.id and new.state = 'failed'
+    left join _effect_substitutes as k on k.effect_id = f.id and new.state = 'failed'
     where f.id = new.effect_id and f.state in ('pending', 'started');
 end;
 

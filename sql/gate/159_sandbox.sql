@@ -130,7 +130,7 @@ join runs as r on r.id = f.run_id
 join proposals as p on p.id = f.proposal_id
 left join turns as t on t.id = f.turn_id
 left join effect_results as x on x.effect_id = f.id
-left join jobs as j on j.effect_id = f.id
+left join _background_processes as j on j.effect_id = f.id
 where f.kind = 'process' and f.started_at is not null;
 
 -- triggers

@@ -4,7 +4,7 @@
 -- driver that started it, and ends with either; with keep it belongs to the process that started it, its keeper. Who
 -- watches it looks at _jobs_to_end for those that are to end sooner: an rm of their output, or a row of process_cancels.
 -- A job that nobody watches any more is recorded as interrupted.
--- spec: @background_jobs @kept_jobs @cancelling @streaming_entries
+-- spec: @background_jobs @kept_jobs @streaming_entries
 
 -- tables
 
@@ -43,15 +43,14 @@ create table if not exists job_channels (
     primary key (effect_id, channel)
 ) strict, without rowid;
 
--- Requests to end a process; its driver looks for them while it runs.
-create table if not exists process_cancels (
-    effect_id integer primary key constraint process_cancels_effect references effects (id) on delete cascade,
-    asked_by text not null,
-    reason text,
-    created_at integer not null
-) strict;
-
 -- views
+
+-- How the background commands stand, for the core.
+create view _background_processes__jobs as
+select
+    effect_id, run_id, identity, started_at, ended_at, outcome, exit_code, detail,
+    json_extract(detail, '$.keeper') as keeper, lease as token
+from jobs;
 
 -- Why a background command is not started. The driver asks for it before it starts one, so that other commands pay nothing.
 create view _job_refusals as
@@ -80,48 +79,15 @@ where m.action = 'env'
     or m.turn_id is null
     or n.jobs >= (select cast(value as integer) from settings where name = 'max_jobs');
 
--- Jobs that run and are kept beyond their loop, each with the process that watches it, and the token of its driver.
-create view _kept_jobs as
-select effect_id, run_id, json_extract(detail, '$.keeper') as keeper, lease as token
-from jobs
-where ended_at is null and json_extract(detail, '$.keeper') is not null;
-
--- Kept jobs that nobody has asked to end, each with its run and those above it: '/1/2/'.
-create view _kept_jobs_unasked as
-select k.effect_id, coalesce(c.lineage, '/') || k.run_id || '/' as lineage
-from _kept_jobs as k
-left join children as c on c.run_id = k.run_id
-where k.effect_id not in (select effect_id from process_cancels);
-
 -- The token that is asked of whoever writes of a job: of a kept one that of the driver that started it, of any other that
 -- of the lease in force.
 create view _job_leases as
 select effect_id, token
-from _kept_jobs
+from _kept_processes
 union all
 select l.effect_id, l.token
 from _effect_leases as l
-where not exists (select 1 from _kept_jobs as k where k.effect_id = l.effect_id);
-
--- The paths by which a process is named: those of its channels, the same without the channel, and that of its log entry.
-create view _process_paths as
-select effect_id, run_id, path, channel
-from _effect_channels
-union all
-select effect_id, run_id, substr(path, 1, length(path) - 2), null
-from _effect_channels
-where channel = 1
-union all
-select f.id, f.run_id, m.log_path, null
-from effects as f
-join commands as m on m.id = f.command_id
-where f.kind = 'process';
-
--- The outputs of processes that the run has, with the text of those that have ended.
-create view _process_outputs as
-select n.effect_id, n.channel, n.path, n.run_id, n.entry_id, b.body
-from _channel_entries as n
-join _entry_bodies as b on b.run_id = n.run_id and b.entry_id = n.entry_id;
+where not exists (select 1 from _kept_processes as k where k.effect_id = l.effect_id);
 
 -- Jobs that run and are to end, and why.
 create view _jobs_to_end as
@@ -159,47 +125,6 @@ from jobs as j
 where j.ended_at is null
     and not exists (select 1 from leases as l where l.run_id = j.run_id and l.token = j.lease);
 
--- All processes without an end, each with the driver that held its run last, with the server of the client that carries it
--- out, or with its keeper. 'is_unheeded' is 1 for a kept one that was to end for as long as a lease lasts.
-create view _unfinished_processes as
-select f.id as effect_id, f.run_id, 'finish_effect' as door, f.identity, coalesce(k.holder, l.holder) as holder,
-    coalesce(k.claimant, l.token) as token, 0 as kept, 0 as is_unheeded
-from effects as f
-left join leases as l on l.run_id = f.run_id
-left join process_claims as k on k.proposal_id = f.proposal_id and k.claimant is not null
-where f.state = 'started' and f.kind = 'process'
-union all
-select
-    j.effect_id, j.run_id, 'finish_job', j.identity, coalesce(k.keeper, l.holder),
-    case when k.effect_id is null then l.token else k.token end, k.effect_id is not null,
-    k.effect_id is not null and exists (
-        select 1
-        from process_cancels as c
-        join settings as s on s.name = 'lease_seconds'
-        where c.effect_id = j.effect_id and c.created_at < now() - 1000 * s.value
-    )
-from jobs as j
-left join _kept_jobs as k on k.effect_id = j.effect_id
-left join leases as l on l.run_id = j.run_id
-where j.ended_at is null;
-
--- Processes whose end can be asked for. 'is_unwatched' is 1 for one that no driver watches, which ends by the asking;
--- 'token' is what its end carries.
-create view _cancellable_processes as
-select
-    u.effect_id,
-    u.token,
-    exists (
-        select 1 from effects as f join process_claims as k on k.proposal_id = f.proposal_id where f.id = u.effect_id
-    ) as is_unwatched
-from _unfinished_processes as u
-union all
-select f.id, l.token, k.claimant is not null or l.token is null
-from effects as f
-left join _effect_leases as l on l.effect_id = f.id
-left join process_claims as k on k.proposal_id = f.proposal_id
-where f.state = 'pending' and f.kind = 'process';
-
 create view start_job as
 -- Record that a background command was started, before it can act: insert into start_job (effect_id, identity, lease).
 -- Its command ends, and its output streams.
@@ -233,13 +158,4 @@ create view end_kept_jobs as
 -- reason). A verb_set that cancels the run does it, too, as 'engine abort' and db.abort do.
 select alias as run, null as reason
 from runs
-where false;
-
-create view cancel_process as
--- Ask for the end of a process: insert into cancel_process (run, path, asked_by, reason). 'path' is that of its log entry
--- or of its output; whoever drives the run ends it.
-select r.alias as run, p.path, k.asked_by, k.reason
-from process_cancels as k
-join _process_paths as p on p.effect_id = k.effect_id
-join runs as r on r.id = p.run_id
 where false;

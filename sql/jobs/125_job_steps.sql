@@ -1,7 +1,7 @@
--- Job steps: a background command starts, prints and ends; a process is asked to end.
+-- Job steps: a background command starts, prints and ends.
 -- See 124. Each door is the driver's but the last, and refuses whoever does not hold the lease of the run; those of a kept
 -- job are its keeper's, who has the token of the driver that started it.
--- spec: @background_jobs @kept_jobs @cancelling
+-- spec: @background_jobs @kept_jobs
 
 -- views
 
@@ -208,47 +208,6 @@ begin
     where j.effect_id = new.effect_id;
 end;
 
--- To ask twice is harmless. A process that no driver watches ends at once: that of a client, which is told, and one that
--- has not begun in a run without a driver.
-create trigger cancel_process__ask
-instead of insert on cancel_process
-begin
-    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
-    where not exists (select 1 from runs where alias = new.run);
-    select fail(
-        404,
-        'run ' || new.run || ': ' || quote(new.path) || ' is no command and no output of one; see ''engine log '
-        || new.run || ''''
-    )
-    where not exists (
-        select 1 from _process_paths as p join runs as r on r.id = p.run_id where r.alias = new.run and p.path = new.path
-    );
-    select fail(409, 'run ' || new.run || ': ' || new.path || ' does not run; nothing to end')
-    where not exists (
-        select 1
-        from _process_paths as p
-        join runs as r on r.id = p.run_id
-        join _cancellable_processes as u on u.effect_id = p.effect_id
-        where r.alias = new.run and p.path = new.path
-    );
-    insert into process_cancels (effect_id, asked_by, reason, created_at)
-    select distinct u.effect_id, coalesce(new.asked_by, 'client'), new.reason, now()
-    from _process_paths as p
-    join runs as r on r.id = p.run_id
-    join _cancellable_processes as u on u.effect_id = p.effect_id
-    where r.alias = new.run
-        and p.path = new.path
-        and u.effect_id not in (select effect_id from process_cancels);
-    insert into finish_effect (effect_id, state, outcome, detail, lease)
-    select distinct
-        u.effect_id, 'failed', 'cancelled',
-        json_object('note', 'stopped by ' || coalesce(new.asked_by, 'client') || coalesce(': ' || new.reason, '')), u.token
-    from _process_paths as p
-    join runs as r on r.id = p.run_id
-    join _cancellable_processes as u on u.effect_id = p.effect_id
-    where r.alias = new.run and p.path = new.path and u.is_unwatched;
-end;
-
 create trigger end_kept_jobs__ask
 instead of insert on end_kept_jobs
 begin
@@ -257,6 +216,6 @@ begin
     insert into process_cancels (effect_id, asked_by, reason, created_at)
     select k.effect_id, 'an abort', new.reason, now()
     from runs as r
-    join _kept_jobs_unasked as k on instr(k.lineage, '/' || r.id || '/')
+    join _kept_processes_unasked as k on instr(k.lineage, '/' || r.id || '/')
     where r.alias = new.run;
 end;

@@ -35,24 +35,4 @@ when (old.ended_at is null) is not true
 begin
     select raise(abort, '405 jobs: the record is append-only; this value does not change any more');
 end;
-
-create trigger process_cancels__keep_rows
-before delete on process_cancels
-when exists (select 1 from effects where id = old.effect_id)
-begin
-    select raise(abort, '405 process_cancels: the record is append-only; only the purge of a whole run removes rows');
-end;
-
-create trigger process_cancels__keep_keys
-before insert on process_cancels
-when exists (select 1 from process_cancels where effect_id = new.effect_id)
-begin
-    select raise(abort, '405 process_cancels: the record is append-only; no row is replaced or numbered by hand');
-end;
-
-create trigger process_cancels__keep_fixed
-after update of effect_id, asked_by, reason, created_at, rowid, _rowid_, oid on process_cancels
-begin
-    select raise(abort, '405 process_cancels: the record is append-only; this value never changes');
-end;
 -- [[[end]]]

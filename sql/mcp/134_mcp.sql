@@ -2,7 +2,7 @@
 -- The process that drives a run connects to its servers; a tool of one is a function tool (132) whose call goes there. What
 -- servers list besides is kept here by the name of the server, so that it can be searched without asking it. What a server
 -- says of itself is a stranger's word: it is told as data, and decides nothing.
--- needs: function_tools
+-- needs: function_tools, web
 -- spec: @mcp_servers @mcp_tools @mcp_resources @mcp_records
 
 -- tables
@@ -21,6 +21,12 @@ create table if not exists mcp_items (
 ) strict, without rowid;
 
 -- views
+
+-- A resource that the run has, and that need not be read again, needs no decision.
+create view _answered_calls__mcp as
+select command_id
+from _command_pages
+where is_fresh and not is_stub;
 
 create view mcp_calls as
 -- The calls of tools of MCP servers: select * from mcp_calls where run = 'demo'. 'state' is that of the command,

@@ -79,7 +79,6 @@ insert into packet_sections (name, profile, role, ordinal, source, template, liv
     ('visible', 'full', 'user', 75, '_packet_visible', 'rows', 0, 1, null),
     ('log', 'full', 'user', 100, '_packet_log', 'rows', 0, 1, null),
     ('conventions', 'full', 'user', 120, '_packet_conventions', 'conventions', 0, 0, '_convention_stamps'),
-    ('pictures', 'full', 'user', 140, '_packet_pictures', 'pictures', 0, 0, '_picture_stamps'),
     ('unknowns', 'full', 'user', 150, '_packet_unknowns', 'rows', 0, 0, '_unknown_stamps'),
     ('instructions', 'full', 'user', 165, null, 'instructions', 0, 0, null),
     ('budget', 'full', 'user', 175, '_packet_budget', 'budget', 1, 0, null),
@@ -88,6 +87,11 @@ insert into packet_sections (name, profile, role, ordinal, source, template, liv
 on conflict (profile, role, name) do update set source = excluded.source, stamps = excluded.stamps;
 
 -- views
+
+-- The turns whose packet is sent with something beside its text. A part gives their ids.
+create view _attached_turns as
+select null as turn_id
+where false;
 
 -- The tools that a turn's model is told of.
 create view _packet_tools as

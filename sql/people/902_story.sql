@@ -141,7 +141,7 @@ left join turns as t on t.run_id = r.id and t.sequence = g.turn
 left join loops as l on l.id = t.loop_id
 left join effects as f on f.command_id = c.id and f.kind = 'process'
 left join effect_results as x on x.effect_id = f.id
-left join jobs as j on j.effect_id = f.id
+left join _background_processes as j on j.effect_id = f.id
 -- the prompt and the answer have rows of their own
 where g.action <> 'end'
     and not (c.id is not null and c.turn_id is null and lower(c.path) glob 'run://*' and c.body is not null)

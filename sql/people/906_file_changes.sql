@@ -127,7 +127,7 @@ union all
 select t.id, m.turn_id, x.proposal_id
 from turns as t
 join turns as o on o.run_id = t.run_id and o.sequence = t.sequence - 1
-join jobs as j on j.run_id = t.run_id and coalesce(j.ended_at, o.created_at) >= o.created_at
+join _background_processes as j on j.run_id = t.run_id and coalesce(j.ended_at, o.created_at) >= o.created_at
 join effects as x on x.id = j.effect_id
 join commands as m on m.id = x.command_id and m.turn_id < o.id;
 

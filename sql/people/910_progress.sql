@@ -45,7 +45,7 @@ select
     r.alias, ev.id, 'command', t.sequence, null, null, null, c.action, c.body, v.status, j.outcome, v.body, c.log_path,
     strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
 from events as ev
-join jobs as j on j.effect_id = json_extract(ev.detail, '$.effect')
+join _background_processes as j on j.effect_id = json_extract(ev.detail, '$.effect')
 join effects as f on f.id = j.effect_id
 join commands as c on c.id = f.command_id
 join turns as t on t.id = f.turn_id

@@ -42,7 +42,7 @@ where f.state in ('pending', 'started')
 union all
 select 2, 'process', r.alias, 'would end processes that it names'
 from (
-    select run_id from jobs where ended_at is null
+    select run_id from _background_processes where ended_at is null
     union
     select run_id from effects where state = 'started' and identity is not null
 ) as j

@@ -112,6 +112,12 @@ join loops as l on l.id = c.loop_id and l.status in (100, 102)
 join runs as r on r.id = c.run_id
 order by c.run_id;
 
+-- Where the tools come from that neither the engine nor a plugin brings. A part gives the name, and the server if there is
+-- one.
+create view _tool_origins as
+select null as name, null as server
+where false;
+
 create view tool_list as
 -- The tools of the file: select * from tool_list. 'source' is installed (it comes with the engine or a plugin), function
 -- (of an app) or mcp (of the server 'server'). 'offered' is 1 if models may see it now: a tool of an app or a server only
@@ -119,11 +125,11 @@ create view tool_list as
 select
     t.name,
     case
-        when f.definition ->> '$.server' is not null then 'mcp'
+        when f.server is not null then 'mcp'
         when f.name is not null then 'function'
         else 'installed'
     end as source,
-    f.definition ->> '$.server' as server,
+    f.server,
     t.advertised or exists (select 1 from _live_leases as d where d.tools ->> t.name) as offered,
     (select group_concat(value, ', ') from json_each(t.modes)) as modes,
     (select group_concat(value, ', ') from json_each(t.hidden_by)) as hidden_by,
@@ -132,7 +138,7 @@ select
     t.meaning,
     t.schema
 from tools as t
-left join _function_tools as f on f.name = t.name
+left join _tool_origins as f on f.name = t.name
 left join (
     select action, count(*) as calls, max(created_at) as last_at
     from commands

@@ -38,7 +38,18 @@ create table if not exists turn_pictures (
     primary key (turn_id, entry_id)
 ) strict, without rowid;
 
+-- seeds
+
+insert into packet_sections (name, profile, role, ordinal, source, template, live, cached, stamps) values
+    ('pictures', 'full', 'user', 140, '_packet_pictures', 'pictures', 0, 0, '_picture_stamps')
+on conflict (profile, role, name) do update set source = excluded.source, stamps = excluded.stamps;
+
 -- views
+
+-- The turns whose packet is sent with pictures beside it.
+create view _attached_turns__pictures as
+select turn_id
+from turn_pictures;
 
 create view choose_pictures as
 -- List the pictures in view of a turn that is being assembled anew: insert into choose_pictures (turn_id).
@@ -269,4 +280,12 @@ begin
         and run_views.run_id = (select run_id from turns where id = new.turn_id)
         and run_views.entry_id = p.entry_id
         and run_views.picture_chars is not p.chars;
+end;
+
+-- The bytes of pictures that no packet has any more.
+create trigger _forget_unused__pictures
+instead of insert on _forget_unused
+begin
+    delete from pictures
+    where id not in (select picture_id from turn_pictures where picture_id is not null);
 end;

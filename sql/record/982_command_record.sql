@@ -174,4 +174,24 @@ after update of id, effect_id, state, outcome, message, detail, lease, rowid, _r
 begin
     select raise(abort, '405 effect_results: the record is append-only; this value never changes');
 end;
+
+create trigger process_cancels__keep_rows
+before delete on process_cancels
+when exists (select 1 from effects where id = old.effect_id)
+begin
+    select raise(abort, '405 process_cancels: the record is append-only; only the purge of a whole run removes rows');
+end;
+
+create trigger process_cancels__keep_keys
+before insert on process_cancels
+when exists (select 1 from process_cancels where effect_id = new.effect_id)
+begin
+    select raise(abort, '405 process_cancels: the record is append-only; no row is replaced or numbered by hand');
+end;
+
+create trigger process_cancels__keep_fixed
+after update of effect_id, asked_by, reason, created_at, rowid, _rowid_, oid on process_cancels
+begin
+    select raise(abort, '405 process_cancels: the record is append-only; this value never changes');
+end;
 -- [[[end]]]

@@ -179,3 +179,10 @@ begin
             select id from above
         );
 end;
+
+create trigger _forget_run__relations
+instead of insert on _forget_run
+begin
+    delete from nodes
+    where scope = 'run:' || new.run_id;
+end;

@@ -318,7 +318,7 @@ begin
         );
     insert into process_cancels (effect_id, asked_by, reason, created_at)
     select effect_id, 'an abort', json_extract(new.attributes, '$.outcome'), now()
-    from _kept_jobs_unasked
+    from _kept_processes_unasked
     where json_extract(new.attributes, '$.state') = 'cancelled' and instr(lineage, '/' || new.run_id || '/');
     insert into loops (run_id, sequence, mode, model, prompt, config, created_at)
     select

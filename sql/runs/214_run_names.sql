@@ -41,7 +41,7 @@ begin
         409, 'run ' || new.run || ': keeps a command in the background, so its name cannot change; end it with '
         || '''engine abort ' || new.run || ''''
     )
-    from _kept_jobs as k
+    from _kept_processes as k
     join runs as r on r.id = k.run_id
     where r.alias = new.run;
     insert into events (at, run_id, kind, detail)

@@ -160,7 +160,7 @@ select
         (select cast(value as real) from settings where name = 'model_deadline'),
         coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = l.id), 9e9)
     ) as deadline_s,
-    exists (select 1 from turn_pictures as p where p.turn_id = t.id) as has_pictures,
+    exists (select 1 from _attached_turns as p where p.turn_id = t.id) as has_pictures,
     -- what a person says of its price: [input, output, cached] in US dollars per million tokens
     coalesce(
         case

@@ -2,7 +2,7 @@
 -- An edit is a command that wrote or removed files; those of shell commands are none. It is taken back by a command of its
 -- own, 'undo', which proposes for each file the text before it; 'redo' takes back an undo in the same way. Both are refused
 -- where a file is not as the edit left it. Whether an edit stands is read from undone_edits, nothing is marked on it.
--- needs: jobs, workflows
+-- needs: workflows
 -- spec: @undo
 
 -- tables

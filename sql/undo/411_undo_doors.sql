@@ -236,7 +236,7 @@ begin
         'run ' || r.alias || ': ' || c.path || ' was kept and runs on, so its name cannot change; end it with '
         || '''engine abort ' || r.alias || ''''
     )
-    from _kept_jobs as k
+    from _kept_processes as k
     join runs as r on r.id = k.run_id
     join _effect_channels as c on c.effect_id = k.effect_id and c.channel = 1
     where k.run_id in (new.run_id, new.other_id);

@@ -72,7 +72,7 @@ from (
 ) as o
 join _turns_below as b on b.turn_id = o.turn_id
 join effects as f on f.turn_id = b.below_id
-left join jobs as j on j.effect_id = f.id and j.outcome is not 'interrupted'
+left join _background_processes as j on j.effect_id = f.id and j.outcome is not 'interrupted'
 where f.kind = 'process' and f.started_at is not null
 group by f.turn_id, o.run_id;
 

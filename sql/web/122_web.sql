@@ -99,13 +99,19 @@ left join _command_pages as p on p.command_id = c.id
 where f.kind in ('fetch', 'search');
 
 -- The pages that a get shows although they could not be read anew, with what is told of that.
-create view _kept_pages as
+create view _effect_substitutes__web as
 select
     f.id as effect_id,
     'This is the copy of ' || json_extract(p.attributes, '$.fetched_at') || '; it could not be read anew: ' as note
 from effects as f
 cross join _command_pages as p on p.command_id = f.command_id and not p.is_stub and p.is_wanted
 where f.kind = 'fetch';
+
+-- What takes the pages that these effects bring.
+create view _page_takers__web as
+select 'fetch' as kind, '_keep_pages' as door
+union all
+select 'search', '_keep_pages';
 
 -- What the log tells of a page: the slice that was asked for, or what the page is while it is shown in short.
 create view _page_reports as
@@ -160,26 +166,6 @@ begin
     update leases
     set tools = json_set(coalesce(tools, '{}'), '$.search', 1)
     where token = new.lease;
-end;
-
--- Nobody has to decide on a get of a page, on one with like (460), on a search, or on work that is given away (231): the
--- command is accepted, and ends with its effect.
-create trigger _run_outside__run
-instead of insert on _run_outside
-begin
-    insert into effects (run_id, turn_id, command_id, kind, detail)
-    values (
-        new.run_id, new.turn_id, new.id,
-        case
-            when new.action = 'search' then 'search'
-            when new.action <> 'get' then 'delegate'
-            when new.attributes ->> '$.like' is not null then 'find'
-            else 'fetch'
-        end,
-        '{}'
-    );
-    insert into _end_command (command_id, state)
-    values (new.id, 'accepted');
 end;
 
 -- A page that the run had is shown, as by any get; a new one in short, unless the get says more. What a search finds

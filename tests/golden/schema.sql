@@ -1392,12 +1392,18 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _add_workflow (project_id, syntax, text, source, read)
 -- view _added_prompts (turn_id, place, layer, source, text, room)
 -- view _alias_tiers (name, actual, tier)
+-- view _answered_calls (command_id)
+-- view _answered_calls__mcp (command_id)
 -- view _answers (turn_id, run_id, model, at)
 -- view _apply_patch (command_id, run_id, path, patch)
 -- view _apply_write (run_id, entry_id, path, category, shared, is_new, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id, searchable)
 -- view _archivable_entries (turn_id, step, entry_id, path, turn, tokens)
 -- view _archive_notes (turn_id, entries, told)
 -- view _atomic_commands (command_id)
+-- view _attached_turns (turn_id)
+-- view _attached_turns__pictures (turn_id)
+-- view _background_processes (effect_id, run_id, identity, started_at, ended_at, outcome, exit_code, detail, keeper, token)
+-- view _background_processes__jobs (effect_id, run_id, identity, started_at, ended_at, outcome, exit_code, detail, keeper, token)
 -- view _begin_check (turn_id, run_id, loop_id, sequence, attempt, kind)
 -- view _bring_references (turn_id, found)
 -- view _cache_horizons (since)
@@ -1478,6 +1484,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _effect_channels (effect_id, run_id, turn_id, channel, path)
 -- view _effect_confinements (effect_id, choice, required, writable, network, memory, file_size, processes, home, shown)
 -- view _effect_leases (effect_id, token)
+-- view _effect_substitutes (effect_id, note)
+-- view _effect_substitutes__web (effect_id, note)
 -- view _effect_timeouts (effect_id, timeout_s)
 -- view _embeddable_texts (digest, text)
 -- view _end_check (check_id, verdict, reasons)
@@ -1507,7 +1515,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _first_decisions (proposal_id, resolution_id)
 -- view _forbidden_entries (command_id, path)
 -- view _forbidden_paths (command_id, path)
--- view _forget_texts (id)
+-- view _forget_run (run_id)
+-- view _forget_unused (due)
 -- view _found_changes (project_id, path, content_id, content_before, change, is_first, at, turn_id)
 -- view _found_entries (command_id, entry_id, path)
 -- view _found_skills (project_id, name, path, folder, content_id, place, files, files_there)
@@ -1553,9 +1562,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _keep_texts (kind)
 -- view _kept_attributes (command_id, attributes)
 -- view _kept_facts (run_id, entry_id, place, chars)
--- view _kept_jobs (effect_id, run_id, keeper, token)
--- view _kept_jobs_unasked (effect_id, lineage)
--- view _kept_pages (effect_id, note)
+-- view _kept_processes (effect_id, run_id, token)
+-- view _kept_processes_unasked (effect_id, lineage)
 -- view _known_entries (entry_id, content_id, scope, path)
 -- view _known_texts (kind, scope, name, entry_id, content_id, text)
 -- view _ladder_candidates (turn_id, step, entry_id, path, turn, tokens)
@@ -1629,6 +1637,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _open_undos (run_id, command_id)
 -- view _outer_layers (layers)
 -- view _own_edits (run_id, command_id)
+-- view _own_readers (name)
+-- view _own_readers__delegation (name)
+-- view _own_readers__function_tools (name)
 -- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, began, entry_chars)
 -- view _packet_compact (turn_id, part, path, body, tag)
 -- view _packet_conventions (turn_id, path, text, cut, refers_to)
@@ -1647,6 +1658,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _packet_verification (turn_id, layer, source, text)
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
 -- view _page_reports (command_id, message)
+-- view _page_takers (kind, door)
+-- view _page_takers__web (kind, door)
 -- view _parent_options (name)
 -- view _parted_lines (run_id, source_id, until)
 -- view _passage_quotes (turn_id, quotes, has_files)
@@ -1807,6 +1820,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _thread_faults (thread_id, point, ordinal, fault)
 -- view _thread_matches (run_id, thread_id, name, priority, point, ordinal, part, message, turn_id, loop_id, command_id, event, fields)
 -- view _thread_moves (run_id, thread_id, name, from_point, to_point, why)
+-- view _tool_origins (name, server)
+-- view _tool_origins__function_tools (name, server)
 -- view _tool_stamps (turn_id, stamp)
 -- view _tool_words (word)
 -- view _tree_costs (run_id, cost)
@@ -2102,7 +2117,11 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _explain_rules__explain on _explain_rules
 -- trigger _fail_command__fail on _fail_command
 -- trigger _fill_workflow__fill on _fill_workflow
--- trigger _forget_texts__forget on _forget_texts
+-- trigger _forget_run__relations on _forget_run
+-- trigger _forget_run__tell on _forget_run
+-- trigger _forget_unused__discovery on _forget_unused
+-- trigger _forget_unused__pictures on _forget_unused
+-- trigger _forget_unused__tell on _forget_unused
 -- trigger _give_tools__give on _give_tools
 -- trigger _index_texts__index on _index_texts
 -- trigger _judge_turn__judge on _judge_turn

@@ -14,6 +14,7 @@ from functools import cache
 import apsw
 import pytest
 
+import engine
 from engine.schema.build import installed
 from engine.schema.modules import Module, compose, in_order
 
@@ -33,7 +34,6 @@ LEFT: dict[str, set[str]] = {
         "_left_out_tools",
         "_tool_stamps",
         "_untold_names",
-        "_function_tools",
         "_convention_stamps",
         "_instruction_files",
         "_instruction_names",
@@ -41,17 +41,8 @@ LEFT: dict[str, set[str]] = {
         "_packet_conventions",
         "_read_instructions",
         "instruction_files",
-        "_kept_jobs",
-        "_kept_jobs_unasked",
-        "_process_paths",
-        "jobs",
-        "process_cancels",
         "_layer_stamps",
         "_packet_layers",
-        "_maps",
-        "_packet_pictures",
-        "_picture_stamps",
-        "turn_pictures",
         "_open_plans",
         "_plan_states",
         "rule_lines",
@@ -63,8 +54,6 @@ LEFT: dict[str, set[str]] = {
         "_tool_words",
         "_expect_at_rest",
         "rewinds",
-        "_keep_pages",
-        "_kept_pages",
         "_resting_workflows",
         "_workflow_acceptances",
         "step_list",
@@ -148,3 +137,16 @@ def test_a_point_has_the_rows_of_the_parts_that_are_there() -> None:
     assert connection.execute("select * from findings").fetchall() == [(1, "core"), (3, "first"), (2, "second")]
     compose(connection, [])
     assert connection.execute("select count(*) from findings").get == 3
+
+
+def test_a_part_has_the_columns_of_its_point(db: engine.Database) -> None:
+    modules = {module.name for module in installed().modules}
+    views = [row["name"] for row in db.rows("select name from sqlite_schema where type = 'view'")]
+    parts = [name for name in views if name.partition("__")[2] in modules]
+    assert len(parts) > 5
+    for part in parts:
+        columns = [
+            [row["name"] for row in db.rows("select name from pragma_table_info(?)", (name,))]
+            for name in (part, part.partition("__")[0])
+        ]
+        assert columns[0] == columns[1], part

@@ -97,7 +97,7 @@ def columns_named_outside(connection: apsw.Connection, views: dict[str, str]) ->
 
 UNREAD = {
     "_delegations_ahead.tiers": "the three tiers are looked up at once",
-    "_forget_texts.id": "a view has a column",
+    "_forget_unused.due": "a view has a column",
     "_index_texts.id": "a view has a column",
     "_inherited_points.at_event": "the point is that of the row with the largest",
     "_loop_grammars.json_schema": "SPEC promises it to apps that hold a model of their own to it",

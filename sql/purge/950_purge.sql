@@ -1,6 +1,7 @@
 -- Purge: the removal of a whole run, for good.
 -- Nothing else deletes the past. purge_run removes the run with its loops, turns, commands and events; sweep then
 -- removes what nothing refers to any more. What another run, a project or a packet still shows stays.
+-- needs: nothing
 -- spec: @purge
 
 -- views
@@ -92,7 +93,7 @@ begin
         409,
         'run ' || new.run || ': ' || c.path || ' was kept and runs on; end it first with ''engine abort ' || new.run || ''''
     )
-    from _kept_jobs as k
+    from _kept_processes as k
     join runs as r on r.id = k.run_id
     join _effect_channels as c on c.effect_id = k.effect_id and c.channel = 1
     where r.alias = new.run;
@@ -119,8 +120,10 @@ begin
     update entries
     set scope = 'purged:' || scope || ':' || (select max(id) from events)
     where scope in (select 'run:' || id from runs where alias = new.run);
-    delete from nodes
-    where scope in (select 'run:' || id from runs where alias = new.run);
+    insert into _forget_run (run_id)
+    select id
+    from runs
+    where alias = new.run;
     delete from runs
     where alias = new.run;
     -- what of a run's record names it without a foreign key goes once it is gone
@@ -156,8 +159,6 @@ begin
     where id in (select all id from _unused_chunk_lists);
     delete from chunks
     where id in (select all id from _unused_chunks);
-    delete from pictures
-    where id not in (select picture_id from turn_pictures where picture_id is not null);
     delete from _entry_metadata
     where id in (select all id from _unused_metadata);
     delete from entry_versions
@@ -170,7 +171,7 @@ begin
     where u.id in (select all id from content_search_docsize);
     delete from contents
     where id in (select all id from _unused_contents);
-    insert into _forget_texts (id) values (null);
+    insert into _forget_unused (due) values (1);
     delete from _purges;
 end;
 

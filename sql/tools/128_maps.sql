@@ -2,7 +2,6 @@
 -- A get with 'map' answers in the log with the paths that it finds and the symbols of each, within a size; it shows
 -- nothing. The symbols are those that the summaries of the files hold. Of few files their texts are read, so that none is
 -- missing.
--- needs: nothing
 -- spec: @maps
 
 -- views
