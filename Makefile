@@ -49,8 +49,9 @@ run: $(WEIGHTS)
 		'  $(BIN)/engine log --db $(DB)       turn by turn' \
 		'  $(BIN)/engine packet --db $(DB)    what the model was sent'
 
+# One process more than the two cores that this is meant for: while one waits, for a time-out say, the others go on.
 test: $(DEVELOPED)
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 check: $(DEVELOPED)
 	$(BIN)/ruff format --check .
