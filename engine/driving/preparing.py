@@ -19,7 +19,8 @@ _Found = tuple[str, dict[str, Any]]
 
 def prepare_turn(db: Store, turn_id: int) -> None:
     """Do what `_preparations` says of a turn; of most it says nothing, and what it would need is not compiled."""
-    for (what,) in db.tuples("select what from _preparations where turn_id = ? order by place", (turn_id,)):
+    query = "select what from _preparations where turn_id = ? group by what order by min(place)"
+    for (what,) in db.tuples(query, (turn_id,)):
         _PREPARATIONS[what](db, turn_id)
 
 

@@ -47,6 +47,12 @@ on conflict (name) do update set
 
 -- views
 
+-- A result that was not accepted is not to be given again.
+create view _unrepeatable_turns__acceptance as
+select turn_id
+from acceptance_checks
+where counts is not 'pass';
+
 -- The turns that are held until their result is verified, with its criteria. 'attempt' is the number of this result.
 create view _held_turns as
 select

@@ -1,7 +1,7 @@
 -- Answer cache: an answer that was given to nearly the same prompt in otherwise the same packet is given again.
 -- It is off unless somebody asks for it. An answer is kept by its turn, whose response is not copied, and is served only
 -- where that turn did nothing but answer. A hit stands in the record: the turn has the answer as its response and cost 0.
--- needs: acceptance, pictures
+-- needs: nothing
 -- spec: @answer_cache
 
 -- tables
@@ -30,7 +30,14 @@ create table if not exists _answer_hits (
 
 -- views
 
--- Turns that may be answered from the cache: where it is on, and the packet shows no pictures.
+-- Turns whose answers are not to be given again. A part gives those that depend on more than their packets say, or whose
+-- result was found wanting.
+create view _unrepeatable_turns as
+select id as turn_id
+from turns
+where false;
+
+-- Turns that may be answered from the cache: where it is on, and nothing speaks against it.
 create view _cacheable_turns as
 select
     t.id as turn_id,
@@ -39,7 +46,7 @@ select
 from turns as t
 join loops as l on l.id = t.loop_id
 join _model_requests as q on q.turn_id = t.id and q.answer_cache
-where not exists (select 1 from turn_pictures as p where p.turn_id = t.id);
+where not exists (select 1 from _unrepeatable_turns as u where u.turn_id = t.id);
 
 -- The oldest time of an answer that is still given, in Unix milliseconds.
 create view _cache_horizons as
@@ -61,7 +68,7 @@ where (t.phase = 'judged' and t.status <> 200)
         where c.turn_id = t.id and (c.action not in ('update', 'think') or c.state not in ('queued', 'resolved'))
     )
     or exists (select 1 from turn_errors as e where e.turn_id = t.id)
-    or exists (select 1 from acceptance_checks as k where k.turn_id = t.id and k.counts is not 'pass');
+    or exists (select 1 from _unrepeatable_turns as u where u.turn_id = t.id);
 
 -- The answers that can be given.
 create view _servable_answers as
@@ -99,6 +106,20 @@ select r.alias as run, t.sequence as turn, h.from_run, h.from_turn, h.similarity
 from _answer_hits as h
 join turns as t on t.id = h.turn_id
 join runs as r on r.id = t.run_id;
+
+-- What is told of the answers that were given again.
+create view _event_words__answer_cache as
+select
+    turn_id,
+    cast('answer.cached' as text) as kind,
+    cast('turn ' || from_turn || ' of run ' || from_run as text) as words
+from _answer_hits;
+
+-- A file from elsewhere brings answers along.
+create view _acts__answer_cache as
+select 4 as rank, 'cache' as kind, null as run, 'would give ' || count(*) || ' answers again that it brings along' as what
+from _cached_answers
+having count(*) > 0;
 
 -- doors
 

@@ -75,6 +75,12 @@ from (
     from loops as l
 );
 
+-- Tools that are open in a loop and that its model is not told of. A part gives the loop and the name of each.
+create view _left_out_tools as
+select id as loop_id, cast(null as text) as name
+from loops
+where false;
+
 create view turn_tools as
 -- The tools of a turn, for an adapter that calls tools natively, in the order in which the model is told of them.
 select
@@ -86,6 +92,11 @@ select
 from turns as t
 join loop_tools as o on o.loop_id = t.loop_id
 where not exists (select 1 from _left_out_tools as u where u.loop_id = t.loop_id and u.name = o.name);
+
+-- The words by which models call tools, for response_parse. A part gives more: the word and, behind '>', the tool.
+create view _tool_words as
+select name as word
+from tools;
 
 -- Tools that name a mode which there is not.
 create view _unknown_modes as

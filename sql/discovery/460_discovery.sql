@@ -3,7 +3,7 @@
 -- nothing. Words are found by full-text search, meaning by the vectors that an embedder makes of the texts; a vector
 -- belongs to the digest of its text and to the name of its embedder, so a text that moves keeps its own, and those of
 -- another embedder are never compared.
--- needs: instructions, mcp, rules, undo
+-- needs: nothing
 -- spec: @discovery @mcp_resources
 
 -- tables
@@ -50,7 +50,7 @@ create table if not exists text_vectors (
 
 create index if not exists idx_text_vectors_bits on text_vectors (embedder, digest, bits);
 
--- The clock (events.id) up to which the entries were read into search_texts, -1 at first: one row.
+-- The clock (the sum of _text_clocks) up to which the entries were read into search_texts, -1 at first: one row.
 create table if not exists _search_clock (
     id integer primary key constraint search_clock_once check (id = 1),
     at integer not null,
@@ -64,7 +64,8 @@ insert into _search_clock (id, at) values (1, -1) on conflict do nothing;
 
 -- views
 
--- What can be found besides entries.
+-- What can be found besides entries: tools. A part gives texts of another kind, each with its scope and its name, and with
+-- its entry and content if it is of one.
 create view _known_texts as
 select
     'tool' as kind,
@@ -82,31 +83,7 @@ select
             from json_each(tools.schema, '$.properties') as j
         ), ''
     ) as text
-from tools
-union all
-select
-    'skill', s.scope, s.name, f.entry_id, f.content_id, s.description || char(10) || substr(c.body, 1, 4000)
-from _skills as s
-join _skill_entries as f on f.skill_id = s.id and f.path = ''
-join contents as c on c.id = f.content_id
-where s.problem is null
-union all
-select
-    'rule', coalesce('project:' || j.id, 'global'), r.path, null, null, r.domain || ': ' || substr(r.rule, 1, 4000)
-from rule_list as r
-left join projects as j on j.root = r.folder
-union all
-select
-    'reference', 'project:' || r.project_id, r.target, r.entry_id, c.id, r.title || char(10) || substr(c.body, 1, 4000)
-from _references as r
-join entries as e on e.id = r.entry_id
-join contents as c on c.id = e.content_id
-group by r.project_id, r.entry_id
-union all
-select
-    'mcp', 'global', 'mcp://' || m.server || '/' || m.name, null, null,
-    m.kind || ' of the MCP server ' || m.server || ': ' || m.title || char(10) || m.description
-from mcp_items as m;
+from tools;
 
 -- The entries that can be found: files, those of skills too, and other data; the heads of shared ones and what runs have of
 -- their own. The text of a skill is among the known texts.
@@ -121,6 +98,12 @@ from run_views as v
 join entries as e on e.id = v.entry_id
 join schemes as k on k.name = e.kind and k.model_visible and k.category = 'data' and k.name <> 'rule'
 where v.content_id is not null and (e.kind <> 'skill' or instr(substr(e.path, 9), '/'));
+
+-- By which it is seen that entries have changed: the last event. A part gives what changes with those of which no event
+-- says.
+create view _text_clocks as
+select coalesce(max(id), 0) as clock
+from events;
 
 -- The content that each run sees of each of its entries.
 create view _run_contents as
@@ -198,11 +181,11 @@ begin
     values ('known');
     insert into _refresh_entries (at)
     select e.at
-    from (select coalesce(max(id), 0) as at from events) as e
+    from (select sum(clock) as at from _text_clocks) as e
     where new.entries and e.at is not (select c.at from _search_clock as c);
 end;
 
--- _refresh_search calls it only where an event has come since the entries were last read.
+-- _refresh_search calls it only where the clock is another than when the entries were last read.
 create trigger _refresh_entries__refresh
 instead of insert on _refresh_entries
 begin

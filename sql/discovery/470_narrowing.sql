@@ -57,6 +57,13 @@ from (
 )
 where most > 0;
 
+-- The tools of a loop that is told of few have to be searched.
+create view _due_searches__discovery as
+select t.id as turn_id, cast('tools' as text) as what
+from turns as t
+cross join _narrow_limits as n on n.loop_id = t.loop_id
+where not exists (select 1 from _prepared_loops as p where p.loop_id = t.loop_id);
+
 -- The tools that every narrowed loop is told of.
 create view _core_tools as
 select distinct n.value as name
@@ -75,7 +82,7 @@ where not exists (select 1 from tool_narrowings as d where d.loop_id = t.loop_id
     and exists (select 1 from _turn_sections as s where s.turn_id = t.id and s.source = '_packet_tools');
 
 -- The tools that a loop is not told of: those that were left out and that it has not called.
-create view _left_out_tools as
+create view _left_out_tools__discovery as
 select d.loop_id, d.name
 from _tool_choices as d
 where d.why is null
@@ -85,36 +92,6 @@ where d.why is null
         cross join commands as c on c.turn_id = t.id and c.action = d.name
         where t.loop_id = d.loop_id
     );
-
--- Those of them that are open.
-create view _untold_tools as
-select d.loop_id, o.name, o.ordinal
-from _left_out_tools as d
-cross join loop_tools as o on o.loop_id = d.loop_id and o.name = d.name;
-
--- The names of those tools in one line, 100 at most.
-create view _untold_names as
-select
-    n.loop_id,
-    (
-        select group_concat(name, ', ')
-        from (select u.name from _untold_tools as u where u.loop_id = n.loop_id order by u.ordinal, u.name limit 100)
-    ) || coalesce(
-        (
-            select ' and ' || (count(*) - 100) || ' more'
-            from _untold_tools as u
-            where u.loop_id = n.loop_id
-            having count(*) > 100
-        ), ''
-    ) as names
-from tool_narrowings as n;
-
--- By which a system message is seen to have other tools than the one before.
-create view _tool_stamps as
-select
-    t.id as turn_id,
-    (select group_concat(name) from _untold_tools as u where u.loop_id = t.loop_id) as stamp
-from turns as t;
 
 create view tool_choices as
 -- The tools of loops that were narrowed, and why the model is told of each: select * from tool_choices where run = 'demo'.

@@ -33,6 +33,12 @@ where path glob '*[^ -~]*';
 
 -- views
 
+-- The files that end as those with instructions and skills do, README.md among them.
+create view _guidance_files as
+select project_id, path, kind
+from file_stats indexed by idx_file_stats_instructions
+where path glob '*[A-Zrn][A-Zus][.l][me][ds]';
+
 create view project_files as
 -- The files of each project, as the last scan found them. chars and lines are null for a file without text.
 select
@@ -102,6 +108,13 @@ where false;
 create view sync_files as
 -- Give a run a view of each file of its project, and take away those of missing files: insert into sync_files (run_id,
 -- turn_id).
+select run_id, id as turn_id
+from turns
+where false;
+
+-- The files of a run's project are as they were found: insert into _end_scan (run_id, turn_id). A part reads here what it
+-- makes of some of them.
+create view _end_scan as
 select run_id, id as turn_id
 from turns
 where false;
@@ -208,10 +221,6 @@ instead of insert on sync_files
 begin
     select fail(404, 'run ' || quote(new.run_id) || ': there is none with this id; see the table runs')
     where not exists (select 1 from runs where id = new.run_id);
-    -- another process may have aborted it in the meantime
-    update turns
-    set scanned = 1
-    where id = new.turn_id and phase <> 'judged';
     insert into _note_spellings (project_id)
     select project_id
     from runs
@@ -238,22 +247,8 @@ begin
     insert into _late_call (door, a)
     select '_share_file', new.run_id
     where exists (select 1 from children where run_id = new.run_id or root_run_id = new.run_id);
-    insert into _read_skills (project_id)
-    select r.project_id
-    from runs as r
-    where r.id = new.run_id
-        and (
-            exists (
-                select 1
-                from _instruction_names as f
-                where f.project_id = r.project_id and f.path glob '*/SKILL.md'
-            )
-            or exists (select 1 from _skills as s where s.scope = 'project:' || r.project_id and s.origin = 'found')
-        );
-    insert into _read_instructions (turn_id, project_id)
-    select new.turn_id, r.project_id
-    from runs as r
-    where r.id = new.run_id and exists (select 1 from _instruction_names as n where n.project_id = r.project_id);
+    insert into _end_scan (run_id, turn_id)
+    values (new.run_id, new.turn_id);
     insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
     select
         new.run_id,
@@ -292,4 +287,13 @@ begin
         and not exists (
             select 1 from _run_paths where run_id = new.run_id and path = 'log://turn_0/repo/manifest'
         );
+end;
+
+create trigger _end_scan__note
+instead of insert on _end_scan
+begin
+    -- another process may have aborted it in the meantime
+    update turns
+    set scanned = 1
+    where id = new.turn_id and phase <> 'judged';
 end;

@@ -41,6 +41,12 @@ create index if not exists idx_proposals_open on proposals (run_id) where state 
 
 -- views
 
+-- What of a project holds for a proposal of its own. A part gives the proposal and a JSON array of paths, or null.
+create view _proposal_guidance as
+select id as proposal_id, cast(null as text) as paths
+from proposals
+where false;
+
 create view open_proposals as
 -- The proposals that wait for a decision: accept or reject them with 'engine resolve', or insert into resolutions.
 -- 'background' is 1 for a command that would run on in the background, 'kept' for one that would outlive its task; 'tree'
@@ -61,24 +67,7 @@ select
     p.kind = 'process' and p.detail ->> '$.keep' is not null as kept,
     case
         when p.kind in ('file_write', 'file_delete', 'process')
-            then (
-                select nullif(json_group_array(i.path), '[]')
-                from (
-                    select f.path
-                    from _instruction_files as f
-                    where f.project_id = r.project_id
-                        and case
-                            when f.folder = '' then 1
-                            when p.kind = 'process'
-                                then f.folder in (select j.value from json_each(p.detail, '$.folders') as j)
-                            else substr(p.target, 1, length(f.folder)) = f.folder
-                        end
-                        and not exists (
-                            select 1 from loop_flags as x where x.loop_id = p.loop_id and x.flag = 'no_repo'
-                        )
-                    order by length(f.folder) desc, f.folder
-                ) as i
-            )
+            then (select i.paths from _proposal_guidance as i where i.proposal_id = p.id)
     end as instructions,
     case
         when p.kind = 'question' and p.detail ->> '$.options' is not null

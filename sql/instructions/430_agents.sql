@@ -21,13 +21,13 @@ create table if not exists document_links (
     primary key (entry_id, content_id, ordinal)
 ) strict, without rowid;
 
--- views
+-- seeds
 
--- The files that end as those with instructions and skills do, README.md among them.
-create view _instruction_names as
-select project_id, path, kind
-from file_stats indexed by idx_file_stats_instructions
-where path glob '*[A-Zrn][A-Zus][.l][me][ds]';
+insert into packet_sections (name, profile, role, ordinal, source, template, live, cached, stamps) values
+    ('conventions', 'full', 'user', 120, '_packet_conventions', 'conventions', 0, 0, '_convention_stamps')
+on conflict (profile, role, name) do update set source = excluded.source, stamps = excluded.stamps;
+
+-- views
 
 -- The file with instructions of each folder that has one: the first of the names in the setting. 'folder' is '' or ends
 -- in '/', so that the beginning of a path is compared by whole parts.
@@ -42,7 +42,7 @@ select
     c.chars,
     ':::' || coalesce(e.shown_path, e.path) || coalesce(c.fence, '') as fence,
     coalesce(e.shown_path, e.path) as shown_path
-from _instruction_names as f
+from _guidance_files as f
 cross join settings as s on s.name = 'instruction_files' and s.value <> ''
 cross join json_each('["' || replace(replace(s.value, ' ', ''), ',', '","') || '"]') as n
     on n.value in (f.path, substr(f.path, length(rtrim(f.path, replace(f.path, '/', ''))) + 1))
@@ -103,6 +103,16 @@ where l.target <> i.path
         cross join json_each('[' || replace(json_quote(s.value), ',', '","') || ']') as g
         where s.name = 'reference_files' and l.target glob trim(g.value)
     );
+
+-- The references that can be found.
+create view _known_texts__instructions as
+select
+    'reference' as kind, 'project:' || r.project_id as scope, r.target as name, r.entry_id, c.id as content_id,
+    r.title || char(10) || substr(c.body, 1, 4000) as text
+from _references as r
+join entries as e on e.id = r.entry_id
+join contents as c on c.id = e.content_id
+group by r.project_id, r.entry_id;
 
 -- The addresses that the instructions of a project refer to, where the setting external_references is on.
 create view _external_references as
@@ -171,6 +181,16 @@ join _instruction_rooms as m on m.loop_id = t.loop_id and m.chars > 0
 join _instruction_notes as n on n.project_id = i.project_id and n.folder = i.folder
 where not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo');
 
+-- They are a layer of it, which is made anew when their text has changed.
+create view _layer_pieces__instructions as
+select turn_id, 2 as place, 'project' as layer, path as source, text, null as fence, cut as note, refers_to
+from _root_instructions;
+
+create view _layer_marks__instructions as
+select project_id, cast(content_id as text) as mark
+from _instruction_files
+where folder = '';
+
 -- The paths that the command lines of each turn name, as a JSON array, each from the root of the project.
 create view _line_paths as
 select
@@ -233,7 +253,7 @@ create view _convention_stamps as
 select t.id as turn_id, json_array(t.id, t.ladder, t.refused) as stamp
 from turns as t
 join runs as r on r.id = t.run_id
-where exists (select 1 from _instruction_names as f where f.project_id = r.project_id and instr(f.path, '/'));
+where exists (select 1 from _guidance_files as f where f.project_id = r.project_id and instr(f.path, '/'));
 
 create view _packet_conventions as
 -- The instructions of the folders in which the loop works, the outer ones first. The inner ones get room first.
@@ -267,6 +287,90 @@ from (
     where not exists (select 1 from loop_flags as f where f.loop_id = w.loop_id and f.flag = 'no_repo')
 )
 order by length(folder), folder;
+
+-- How many characters of instructions the compact packet of a turn shows: the setting, and at most a quarter of the tokens
+-- that the other parts leave free, since no character is more than four. Asked where a project has instructions.
+create view _compact_instruction_rooms as
+select
+    t.id as turn_id,
+    min((select cast(value as integer) from settings where name = 'instruction_chars'), b.ceiling / 4 - cast(ceil((
+        1000 + coalesce(
+            (select sum(length(p.body) + length(p.path) + 60) from _compact_fixed_parts as p where p.turn_id = t.id), 0
+        )
+    ) / coalesce(t.chars_per_token, b.chars_per_token)) as integer) / 4) as chars
+from turns as t
+join _loop_ceilings as b on b.loop_id = t.loop_id;
+
+-- The instructions in a compact packet: those of the folders in which its loop works and of the root, the outer ones first.
+-- The inner ones get room first; what is cut ends with a line.
+create view _compact_instructions as
+select
+    turn_id,
+    path,
+    case
+        when room >= chars then body
+        else coalesce(
+            nullif(rtrim(substr(body, 1, room), replace(substr(body, 1, room), char(10), '')), ''), substr(body, 1, room)
+        )
+    end as body,
+    length(folder) as depth
+from (
+    select
+        i.turn_id, i.folder, i.chars, i.path, c.body,
+        m.chars - (
+            sum(i.chars + length(i.path) + 60) over (partition by i.turn_id order by length(i.folder) desc, i.folder)
+            - i.chars
+        ) as room
+    from (
+        select f.turn_id, f.folder, f.chars, f.shown_path as path, f.content_id
+        from _loop_folders as f
+        union all
+        select t.id, f.folder, f.chars, f.shown_path, f.content_id
+        from turns as t
+        join runs as r on r.id = t.run_id
+        cross join _instruction_files as f on f.project_id = r.project_id and f.folder = ''
+    ) as i
+    cross join turns as t on t.id = i.turn_id
+    join contents as c on c.id = i.content_id
+    cross join _compact_instruction_rooms as m on m.turn_id = i.turn_id
+    where not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo')
+)
+where room > 0;
+
+create view _compact_parts__instructions as
+select turn_id, 'conventions' as part, path, body, -3 as turn, depth as entry_id
+from _compact_instructions;
+
+create view _guided_folders__instructions as
+select r.id as run_id, p.root, cast(i.folder as text) as folder
+from runs as r
+cross join projects as p on p.id = r.project_id
+cross join _instruction_files as i on i.project_id = r.project_id and i.folder <> '';
+
+-- The instructions that hold for a file or for what a command line names, the innermost first.
+create view _proposal_guidance__instructions as
+select
+    p.id as proposal_id,
+    cast((
+        select nullif(json_group_array(i.path), '[]')
+        from (
+            select f.path
+            from _instruction_files as f
+            where f.project_id = r.project_id
+                and case
+                    when f.folder = '' then 1
+                    when p.kind = 'process'
+                        then f.folder in (select j.value from json_each(p.detail, '$.folders') as j)
+                    else substr(p.target, 1, length(f.folder)) = f.folder
+                end
+                and not exists (
+                    select 1 from loop_flags as x where x.loop_id = p.loop_id and x.flag = 'no_repo'
+                )
+            order by length(f.folder) desc, f.folder
+        ) as i
+    ) as text) as paths
+from proposals as p
+join runs as r on r.id = p.run_id;
 
 -- The referred files that the prompt of a turn's loop is about, by the words of their titles; up to three are brought.
 create view _matched_references as
@@ -317,4 +421,13 @@ begin
     cross join _matched_references as m on m.turn_id = t.id
     where t.id = new.turn_id
         and not exists (select 1 from turns as o where o.loop_id = t.loop_id and o.sequence < t.sequence);
+end;
+
+create trigger _end_scan__read_instructions
+instead of insert on _end_scan
+begin
+    insert into _read_instructions (turn_id, project_id)
+    select new.turn_id, r.project_id
+    from runs as r
+    where r.id = new.run_id and exists (select 1 from _guidance_files as n where n.project_id = r.project_id);
 end;

@@ -3,7 +3,6 @@
 -- the prompt: skills, the project's instructions, what the run adds and what the prompt adds. A layer with nothing to say
 -- is left out. The layers behind the persona are looked at on each turn and made anew where one has changed; otherwise the
 -- message stays the same, byte for byte.
--- needs: instructions, skills
 -- spec: @prompt_layers
 
 -- views
@@ -30,44 +29,28 @@ select
 from turns as t
 where exists (select 1 from settings as s where s.name = 'demo' and s.value = '1');
 
--- What a turn's system message says behind the persona, one row a text. 'fence' is around all rows of a layer, null
--- where each has its own; 'note' is what is said behind the last of them.
+-- The pieces of each turn's system message behind the persona. A part gives the pieces of another layer: the turn, the
+-- place of the layer, its name, what the text is of, the text, a fence around all of the layer or null, a note and a list
+-- of references behind it.
+create view _layer_pieces as
+select
+    turn_id, place, layer, source, substr(text, 1, room) as text, null as fence,
+    case when length(text) > room then 'Cut after ' || room || ' of ' || length(text) || ' characters.' end as note,
+    null as refers_to
+from _added_prompts;
+
+-- Those pieces in order, one row a text. 'fence' is around all rows of a layer, null where each has its own; 'note' is what
+-- is said behind the last of them.
 create view _packet_layers as
 select turn_id, layer, source, text, fence, note, refers_to
-from (
-    select
-        turn_id,
-        1 as place,
-        'skills' as layer,
-        name as source,
-        text,
-        ':::skills' || coalesce(
-            fence_suffix(
-                group_concat(text, char(10)) over (
-                    partition by turn_id order by name rows between unbounded preceding and unbounded following
-                ), null
-            ), ''
-        ) as fence,
-        nullif(
-            case
-                when undescribed
-                    then 'Without their descriptions, which would take too much room: ' || undescribed || '. '
-                else ''
-            end
-            || case when unnamed then 'Not listed: ' || unnamed || '.' else '' end, ''
-        ) as note,
-        null as refers_to
-    from _listed_skills
-    union all
-    select turn_id, 2, 'project', path, text, null, cut, refers_to
-    from _root_instructions
-    union all
-    select
-        turn_id, place, layer, source, substr(text, 1, room), null,
-        case when length(text) > room then 'Cut after ' || room || ' of ' || length(text) || ' characters.' end, null
-    from _added_prompts
-)
+from _layer_pieces
 order by place, source;
+
+-- What changes when layers of a project do. A part gives the project and a mark.
+create view _layer_marks as
+select id as project_id, cast(null as text) as mark
+from projects
+where false;
 
 -- What the layers of a turn are made of: while it is the same, so are they. Null: there are none.
 create view _layer_stamps as
@@ -75,19 +58,14 @@ select
     t.id as turn_id,
     nullif(json_array(
         (
-            select group_concat(i.content_id)
-            from _instruction_files as i
-            where i.project_id = r.project_id and i.folder = ''
-        ),
-        (
-            select group_concat(s.name || s.changed_at || coalesce(s.problem, ''))
-            from _skills as s
-            where s.scope in ('project:' || r.project_id, 'global')
+            select group_concat(mark)
+            -- a limit keeps each part to one project
+            from (select m.mark from _layer_marks as m where m.project_id = r.project_id limit 100000)
         ),
         r.system_prompt,
         l.config ->> '$.task_prompt',
         (select nullif(s.value, '0') from settings as s where s.name = 'demo')
-    ), '[null,null,null,null,null]') as stamp
+    ), '[null,null,null,null]') as stamp
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id;

@@ -78,6 +78,13 @@ from leases as l
 join runs as r on r.id = l.run_id
 where false;
 
+-- What servers offer besides tools can be found.
+create view _known_texts__mcp as
+select
+    'mcp' as kind, 'global' as scope, 'mcp://' || m.server || '/' || m.name as name, null as entry_id, null as content_id,
+    m.kind || ' of the MCP server ' || m.server || ': ' || m.title || char(10) || m.description as text
+from mcp_items as m;
+
 -- triggers
 
 create trigger _keep_mcp_items__keep

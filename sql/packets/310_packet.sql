@@ -78,7 +78,6 @@ insert into packet_sections (name, profile, role, ordinal, source, template, liv
     ('summary', 'full', 'user', 50, '_packet_summary', 'rows', 0, 1, null),
     ('visible', 'full', 'user', 75, '_packet_visible', 'rows', 0, 1, null),
     ('log', 'full', 'user', 100, '_packet_log', 'rows', 0, 1, null),
-    ('conventions', 'full', 'user', 120, '_packet_conventions', 'conventions', 0, 0, '_convention_stamps'),
     ('unknowns', 'full', 'user', 150, '_packet_unknowns', 'rows', 0, 0, '_unknown_stamps'),
     ('instructions', 'full', 'user', 165, null, 'instructions', 0, 0, null),
     ('budget', 'full', 'user', 175, '_packet_budget', 'budget', 1, 0, null),
@@ -92,6 +91,42 @@ on conflict (profile, role, name) do update set source = excluded.source, stamps
 create view _attached_turns as
 select null as turn_id
 where false;
+
+-- The open tools that a model is not told of.
+create view _untold_tools as
+select l.id as loop_id, o.name, o.ordinal
+from loops as l
+cross join loop_tools as o on o.loop_id = l.id
+where exists (select 1 from _left_out_tools as d where d.loop_id = l.id)
+    and exists (select 1 from _left_out_tools as d where d.loop_id = l.id and d.name = o.name);
+
+-- The names of those tools in one line, 100 at most.
+create view _untold_names as
+select
+    l.id as loop_id,
+    (
+        select group_concat(name, ', ')
+        from (select u.name from _untold_tools as u where u.loop_id = l.id order by u.ordinal, u.name limit 100)
+    ) || coalesce(
+        (
+            select ' and ' || (count(*) - 100) || ' more'
+            from _untold_tools as u
+            where u.loop_id = l.id
+            having count(*) > 100
+        ), ''
+    ) as names
+from loops as l
+where exists (select 1 from _left_out_tools as d where d.loop_id = l.id);
+
+-- By which a system message is seen to have other tools than the one before.
+create view _tool_stamps as
+select
+    t.id as turn_id,
+    case
+        when exists (select 1 from _left_out_tools as d where d.loop_id = t.loop_id)
+            then (select group_concat(name) from _untold_tools as u where u.loop_id = t.loop_id)
+    end as stamp
+from turns as t;
 
 -- The tools that a turn's model is told of.
 create view _packet_tools as

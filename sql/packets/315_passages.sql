@@ -6,37 +6,8 @@
 
 -- views
 
--- The rules that the prompt of a turn's loop calls up, one row a domain or star-command, as _lay_rules made them.
-create view _compact_rules as
-select turn_id, label, min(ordinal) as ordinal, group_concat('- ' || text, char(10)) as body
-from (
-    select t.id as turn_id, l.part, l.label, l.ordinal, coalesce(l.text, fence_line(c.body)) as text
-    from turns as t
-    join rule_selections as s on s.loop_id = t.loop_id
-    join rule_lines as l on l.selection_id = s.id and l.part in ('star_rule', 'rule')
-    left join contents as c on c.id = l.content_id
-    order by t.id, l.part, l.label, l.ordinal
-)
-group by turn_id, part, label;
-
--- The plan that a turn's run works down: what it is about, and the next of its steps that is open.
-create view _compact_plans as
-select
-    t.id as turn_id,
-    substr(coalesce(nullif(fence_line(p.title), ''), p.shown_path), 1, 200) || ' (' || p.settled || ' of '
-    || counted(p.total, 'step') || ' done)'
-    || coalesce(
-        char(10) || 'Next: ' || (
-            select substr(fence_line(s.value ->> 3), 1, 300) from json_each(p.boxes) as s where s.value ->> 0 = p.next_line
-        ), ''
-    ) as body
-from turns as t
-cross join _plan_states as p on p.run_id = t.run_id
-where p.total > 0
-    and p.entry_id = (select o.entry_id from _open_plans as o where o.run_id = t.run_id);
-
--- What a compact packet has to say besides passages and instructions: the visible data entry that was used last, the rules,
--- the plan, the log, the prompt.
+-- What a compact packet has to say besides passages and instructions: the visible data entry that was used last, the log,
+-- the prompt. A part gives the turn, what it is, a path or '', the text, a number less than 0 for its place, and 0.
 create view _compact_fixed_parts as
 select
     turn_id,
@@ -66,71 +37,18 @@ from (
         )
         or (c.category = 'logging' and c.body <> '' and c.path not like 'log://turn_0/%')
         or c.path = 'prompt://' || (select min(o.sequence) from turns as o where o.loop_id = t.loop_id)
-)
-union all
-select turn_id, 'rules', '', group_concat(body, char(10)), -2, 0
-from (select * from _compact_rules order by turn_id, ordinal)
-group by turn_id
-union all
-select turn_id, 'plan', '', body, -1, 0
-from _compact_plans;
+);
 
--- How many characters of instructions the compact packet of a turn shows: the setting, and at most a quarter of the tokens
--- that the other parts leave free, since no character is more than four. Asked where a project has instructions.
-create view _compact_instruction_rooms as
-select
-    t.id as turn_id,
-    min((select cast(value as integer) from settings where name = 'instruction_chars'), b.ceiling / 4 - cast(ceil((
-        1000 + coalesce(
-            (select sum(length(p.body) + length(p.path) + 60) from _compact_fixed_parts as p where p.turn_id = t.id), 0
-        )
-    ) / coalesce(t.chars_per_token, b.chars_per_token)) as integer) / 4) as chars
-from turns as t
-join _loop_ceilings as b on b.loop_id = t.loop_id;
-
--- The instructions in a compact packet: those of the folders in which its loop works and of the root, the outer ones first.
--- The inner ones get room first; what is cut ends with a line.
-create view _compact_instructions as
-select
-    turn_id,
-    path,
-    case
-        when room >= chars then body
-        else coalesce(
-            nullif(rtrim(substr(body, 1, room), replace(substr(body, 1, room), char(10), '')), ''), substr(body, 1, room)
-        )
-    end as body,
-    length(folder) as depth
-from (
-    select
-        i.turn_id, i.folder, i.chars, i.path, c.body,
-        m.chars - (
-            sum(i.chars + length(i.path) + 60) over (partition by i.turn_id order by length(i.folder) desc, i.folder)
-            - i.chars
-        ) as room
-    from (
-        select f.turn_id, f.folder, f.chars, f.shown_path as path, f.content_id
-        from _loop_folders as f
-        union all
-        select t.id, f.folder, f.chars, f.shown_path, f.content_id
-        from turns as t
-        join runs as r on r.id = t.run_id
-        cross join _instruction_files as f on f.project_id = r.project_id and f.folder = ''
-    ) as i
-    cross join turns as t on t.id = i.turn_id
-    join contents as c on c.id = i.content_id
-    cross join _compact_instruction_rooms as m on m.turn_id = i.turn_id
-    where not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo')
-)
-where room > 0;
-
--- What a compact packet has to say besides passages.
+-- What a compact packet has to say besides passages. A part gives what it fits into the room that those above leave.
 create view _compact_parts as
 select turn_id, part, path, body, turn, entry_id
-from _compact_fixed_parts
-union all
-select turn_id, 'conventions', path, body, -3, depth
-from _compact_instructions;
+from _compact_fixed_parts;
+
+-- Texts in a compact packet that an answer may quote. A part gives the turn, a name that begins with a scheme, and the text.
+create view _quotable_texts as
+select id as turn_id, cast(null as text) as path, cast(null as text) as body
+from turns
+where false;
 
 -- How many bytes the passages of a turn's packet may take: no token is less than a byte, so as many as there are tokens
 -- below the ceiling when all other parts are counted (60 characters for the tags of each, 1,000 for the text of the system).
@@ -164,8 +82,8 @@ from (
         (
             select json_group_array(json_array(f.path, f.body))
             from (
-                select 'rule://' || u.label as path, u.body, 1 as place, 0 as characters
-                from _compact_rules as u
+                select u.path, u.body, 1 as place, 0 as characters
+                from _quotable_texts as u
                 where u.turn_id = t.id
                 union all
                 select

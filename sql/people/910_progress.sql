@@ -3,6 +3,12 @@
 
 -- views
 
+-- What is told of events of turns that have no text of their own. A part gives the turn, the kind of event and the words.
+create view _event_words as
+select id as turn_id, cast(null as text) as kind, cast(null as text) as words
+from turns
+where false;
+
 create view run_progress as
 -- What happened in a run after an event: select * from run_progress where run = 'demo' and event_id > :last order by
 -- event_id. It reads the new events, not all entries of the run. 'at' is the time in UTC.
@@ -143,7 +149,7 @@ select
     coalesce(
         json_extract(ev.detail, '$.text'),
         json_extract(ev.detail, '$.reason') || '; tools are found by their words alone',
-        (select 'turn ' || h.from_turn || ' of run ' || h.from_run from _answer_hits as h where h.turn_id = ev.turn_id)
+        (select w.words from _event_words as w where w.turn_id = ev.turn_id and w.kind = ev.kind)
     ),
     null,
     strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')

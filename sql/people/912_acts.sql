@@ -24,7 +24,8 @@ where substr(coalesce(m.actual, q.model), 1, 9) = 'scripted:'
     or substr(coalesce(m.actual, q.model), 1, 7) = 'replay:'
     or substr(coalesce(m.actual, q.model), 1, 5) = 'gguf:';
 
--- What the file would do, the gravest first. 'run' is null for what concerns all of them.
+-- What the file would do, the gravest first. 'run' is null for what concerns all of them. A part gives what it would do by
+-- its own rows.
 create view _acts as
 select
     1 as rank,
@@ -94,10 +95,6 @@ join runs as r on r.id = w.run_id
 join workflows as o on o.id = w.workflow_id
 cross join step_runs as s on s.run_id = w.run_id and s.state = 'waiting'
 join workflow_steps as d on d.workflow_id = w.workflow_id and d.step = s.step
-union all
-select 4, 'cache', null, 'would give ' || count(*) || ' answers again that it brings along'
-from _cached_answers
-having count(*) > 0
 union all
 select
     5,

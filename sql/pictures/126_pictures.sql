@@ -51,6 +51,11 @@ create view _attached_turns__pictures as
 select turn_id
 from turn_pictures;
 
+-- An answer about pictures is not given again: they are not in what packets are compared by.
+create view _unrepeatable_turns__pictures as
+select turn_id
+from turn_pictures;
+
 create view choose_pictures as
 -- List the pictures in view of a turn that is being assembled anew: insert into choose_pictures (turn_id).
 select id as turn_id

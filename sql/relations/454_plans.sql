@@ -294,6 +294,26 @@ select
     ) as stamp
 from turns as t;
 
+-- The plan that a turn's run works down: what it is about, and the next of its steps that is open.
+create view _compact_plans as
+select
+    t.id as turn_id,
+    substr(coalesce(nullif(fence_line(p.title), ''), p.shown_path), 1, 200) || ' (' || p.settled || ' of '
+    || counted(p.total, 'step') || ' done)'
+    || coalesce(
+        char(10) || 'Next: ' || (
+            select substr(fence_line(s.value ->> 3), 1, 300) from json_each(p.boxes) as s where s.value ->> 0 = p.next_line
+        ), ''
+    ) as body
+from turns as t
+cross join _plan_states as p on p.run_id = t.run_id
+where p.total > 0
+    and p.entry_id = (select o.entry_id from _open_plans as o where o.run_id = t.run_id);
+
+create view _compact_fixed_parts__relations as
+select turn_id, 'plan' as part, '' as path, body, -1 as turn, 0 as entry_id
+from _compact_plans;
+
 create view plans as
 -- The plans of each run, as it sees them: what it is about, its status (pending, in_progress, done), how many of its steps
 -- are settled (done or skipped), the next open one with its line, and 1 for the plan that stands in the packet.

@@ -152,6 +152,12 @@ on conflict (name) do update set
 
 -- views
 
+-- Rules are chosen before a packet is read.
+create view _preparations__rules as
+select id as turn_id, 2 as place, 'rules' as what
+from turns
+where exists (select 1 from rule_sets);
+
 -- The scope in which the rules of a set are entries.
 create view _rule_scopes as
 select id as rule_set_id, case when project_id is null then 'global' else 'project:' || project_id end as scope
@@ -263,4 +269,14 @@ begin
         and r.path not in (
             select 'rule://' || d.name || '/' || printf('%02d', j.key + 1) from json_each(new.rules) as j
         );
+end;
+
+-- A fork has the overrides of its parent.
+create trigger _copy_views__copy_overrides
+instead of insert on _copy_views
+begin
+    insert into rule_overrides (run_id, kind, name, is_on)
+    select new.run_id, kind, name, is_on
+    from rule_overrides
+    where run_id = new.parent_run_id;
 end;

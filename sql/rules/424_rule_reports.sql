@@ -4,6 +4,14 @@
 
 -- views
 
+-- The rules that can be found.
+create view _known_texts__rules as
+select
+    'rule' as kind, coalesce('project:' || j.id, 'global') as scope, r.path as name, null as entry_id, null as content_id,
+    r.domain || ': ' || substr(r.rule, 1, 4000) as text
+from rule_list as r
+left join projects as j on j.root = r.folder;
+
 create view rule_matches as
 -- Why rules were loaded for a prompt or not, a row for each word: select * from rule_matches where run = 'demo'. 'found' is
 -- always_on, matched, excluded, global_exclude, available or star_command; 'word' is what called it up, 'excluded_by' what

@@ -173,6 +173,28 @@ select id as selection_id
 from rule_selections
 where false;
 
+-- The rules that the prompt of a turn's loop calls up, one row a domain or star-command, as _lay_rules made them.
+create view _compact_rules as
+select turn_id, label, min(ordinal) as ordinal, group_concat('- ' || text, char(10)) as body
+from (
+    select t.id as turn_id, l.part, l.label, l.ordinal, coalesce(l.text, fence_line(c.body)) as text
+    from turns as t
+    join rule_selections as s on s.loop_id = t.loop_id
+    join rule_lines as l on l.selection_id = s.id and l.part in ('star_rule', 'rule')
+    left join contents as c on c.id = l.content_id
+    order by t.id, l.part, l.label, l.ordinal
+)
+group by turn_id, part, label;
+
+create view _compact_fixed_parts__rules as
+select turn_id, 'rules' as part, '' as path, group_concat(body, char(10)) as body, -2 as turn, 0 as entry_id
+from (select * from _compact_rules order by turn_id, ordinal)
+group by turn_id;
+
+create view _quotable_texts__rules as
+select turn_id, cast('rule://' || label as text) as path, cast(body as text) as body
+from _compact_rules;
+
 -- triggers
 
 -- What has no room is left out from the end, and said. The rules become entries that the run finds, archived.

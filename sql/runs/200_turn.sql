@@ -36,6 +36,11 @@ select id as turn_id, null as parsed
 from turns
 where false;
 
+-- Commands of a turn that fail before they begin. A part gives the turn, the command, the outcome and what is said.
+create view _command_refusals as
+select null as turn_id, null as command_id, null as outcome, null as message
+where false;
+
 -- triggers
 
 create trigger _call_door__call_verb_set
@@ -212,14 +217,10 @@ begin
             or not exists (select 1 from commands as c where c.turn_id = t.id)
             or new.parsed ->> '$.rare'
         );
-    -- a model changes no skill (441)
     insert or ignore into vetoes (command_id, outcome, message)
-    select
-        command_id, 'permission',
-        path || ' is a skill, or a pattern that finds some: a model reads skills and changes none. Keep what you learn in '
-        || 'known:// entries.'
-    from _skill_writes
-    where turn_id = new.turn_id and exists (select 1 from _skills);
+    select command_id, outcome, message
+    from _command_refusals
+    where turn_id = new.turn_id;
 end;
 
 -- A cut fails the command that was open, what else was cut or stuck and each warning is an error of the turn.

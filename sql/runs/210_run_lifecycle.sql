@@ -210,10 +210,6 @@ begin
         on h.run_id = new.parent_run_id and h.entry_id = e.id and h.ended <= coalesce(new.clock, h.ended)
     where l.run_id = new.parent_run_id
         and not exists (select 1 from run_views as v where v.run_id = new.run_id and v.entry_id = e.id);
-    insert into rule_overrides (run_id, kind, name, is_on)
-    select new.run_id, kind, name, is_on
-    from rule_overrides
-    where run_id = new.parent_run_id;
 end;
 
 -- Cancel the open proposals, commands and effects of the run, then end its open turn and its active loop at 499.

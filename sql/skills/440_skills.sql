@@ -3,7 +3,7 @@
 -- skill://name, its other files are skill://name/path; all of them are archived until they are asked for, and the system
 -- message has only names and descriptions. Those in the folders where agents keep skills in a project are found with its
 -- files; others are added by a person. A model reads skills and changes none.
--- needs: instructions, discovery
+-- needs: nothing
 -- spec: @skills
 
 -- tables
@@ -66,14 +66,30 @@ from _skills as s
 cross join entries as e
     on e.scope = s.scope and e.path > 'skill://' || s.name || '/' and e.path < 'skill://' || s.name || '0';
 
--- The words by which models call tools, for response_parse: in a file with skills <skill path="NAME"/> is a get of
--- skill://NAME, unless a plugin has a tool of that name.
-create view _tool_words as
-select name as word
-from tools
-union all
-select 'skill>get'
+-- In a file with skills <skill path="NAME"/> is a get of skill://NAME, unless a plugin has a tool of that name.
+create view _tool_words__skills as
+select 'skill>get' as word
 where exists (select 1 from _skills) and not exists (select 1 from tools where name = 'skill');
+
+-- The skills that can be found.
+create view _known_texts__skills as
+select
+    'skill' as kind, s.scope, s.name, f.entry_id, f.content_id, s.description || char(10) || substr(c.body, 1, 4000) as text
+from _skills as s
+join _skill_entries as f on f.skill_id = s.id and f.path = ''
+join contents as c on c.id = f.content_id
+where s.problem is null;
+
+-- No event says that the entries of a skill have changed.
+create view _text_clocks__skills as
+select coalesce(sum(changed_at), 0) as clock
+from _skills;
+
+-- Skills are offered before a packet is read.
+create view _preparations__skills as
+select id as turn_id, 1 as place, 'packet' as what
+from turns
+where exists (select 1 from _skills);
 
 create view skills as
 -- The skills of each project; project is null for those of all. A skill with a problem is not offered to models. files
@@ -134,7 +150,7 @@ from (
         substr(f.path, 1, length(f.path) - 8) as folder,
         e.content_id,
         n.key as place
-    from _instruction_names as f
+    from _guidance_files as f
     cross join settings as s on s.name = 'skill_folders' and s.value <> ''
     cross join json_each('["' || replace(replace(s.value, ' ', ''), ',', '","') || '"]') as n
         on substr(f.path, 1, length(n.value) + 1) = n.value || '/'
@@ -176,3 +192,35 @@ from (
         or not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo')
 )
 where place <= 400;
+
+-- The skills in the system message.
+create view _layer_pieces__skills as
+select
+    turn_id,
+    1 as place,
+    'skills' as layer,
+    name as source,
+    text,
+    ':::skills' || coalesce(
+        fence_suffix(
+            group_concat(text, char(10)) over (
+                partition by turn_id order by name rows between unbounded preceding and unbounded following
+            ), null
+        ), ''
+    ) as fence,
+    nullif(
+        case
+            when undescribed
+                then 'Without their descriptions, which would take too much room: ' || undescribed || '. '
+            else ''
+        end
+        || case when unnamed then 'Not listed: ' || unnamed || '.' else '' end, ''
+    ) as note,
+    null as refers_to
+from _listed_skills;
+
+-- It is made anew when one of them has changed.
+create view _layer_marks__skills as
+select p.id as project_id, cast(s.name || s.changed_at || coalesce(s.problem, '') as text) as mark
+from projects as p
+cross join _skills as s on s.scope in ('project:' || p.id, 'global');

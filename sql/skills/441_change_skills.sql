@@ -34,37 +34,45 @@ where false;
 -- Commands of a turn that would change a skill which its run is offered, or might by a pattern. A model may show and hide
 -- skills, and change nothing of them: all runs would read what it wrote.
 create view _skill_writes as
-select w.turn_id, w.command_id, w.path
-from (
-    select id as command_id, turn_id, run_id, path
-    from commands
-    where action in ('rm', 'mv')
-        or (
-            action = 'set'
-            and (body is not null or coalesce(attributes ->> '$.tags', attributes ->> '$.summary') is not null)
-        )
-    union all
-    select id, turn_id, run_id, destination
-    from commands
-    where action in ('mv', 'cp')
-) as w
-where instr(w.path, '://') > 1
+select c.turn_id, c.id as command_id, w.value as path
+from commands as c
+-- one list, so that what follows is compiled once
+cross join json_each(json_array(
+        case
+            when c.action in ('rm', 'mv')
+                or (
+                    c.action = 'set'
+                    and (c.body is not null or coalesce(c.attributes ->> '$.tags', c.attributes ->> '$.summary') is not null)
+                )
+                then c.path
+        end,
+        case when c.action in ('mv', 'cp') then c.destination end
+    )) as w
+where instr(w.value, '://') > 1
     and (
         -- a pattern over schemes
-        substr(w.path, 1, instr(w.path, '://') - 1) glob '*[^a-zA-Z0-9+.-]*'
+        substr(w.value, 1, instr(w.value, '://') - 1) glob '*[^a-zA-Z0-9+.-]*'
         or (
-            lower(substr(w.path, 1, 8)) = 'skill://'
+            lower(substr(w.value, 1, 8)) = 'skill://'
             and (
-                path_is_pattern(w.path)
+                path_is_pattern(w.value)
                 or exists (
                     select 1
                     from _run_skills as s
-                    where s.run_id = w.run_id
-                        and (substr(w.path, 9) = s.name or substr(w.path, 9, length(s.name) + 1) = s.name || '/')
+                    where s.run_id = c.run_id
+                        and (substr(w.value, 9) = s.name or substr(w.value, 9, length(s.name) + 1) = s.name || '/')
                 )
             )
         )
     );
+
+create view _command_refusals__skills as
+select
+    turn_id, command_id, 'permission' as outcome,
+    path || ' is a skill, or a pattern that finds some: a model reads skills and changes none. Keep what you learn in '
+    || 'known:// entries.' as message
+from _skill_writes
+where exists (select 1 from _skills);
 
 -- triggers
 
@@ -143,10 +151,6 @@ begin
             when new.body is null then content_id is not new.content_id
             else (select c.body from contents as c where c.id = entries.content_id) is not new.body
         end;
-    -- a search reads the entries anew: no event says that these have changed
-    update _search_clock
-    set at = -1
-    where at <> -1;
     delete from run_views
     where new.body is null
         and new.content_id is null
@@ -235,4 +239,21 @@ begin
     cross join _skill_entries as f on f.skill_id = s.id and f.content_id is not null
     where t.id = new.turn_id
         and not exists (select 1 from run_views as v where v.run_id = t.run_id and v.entry_id = f.entry_id);
+end;
+
+create trigger _end_scan__read_skills
+instead of insert on _end_scan
+begin
+    insert into _read_skills (project_id)
+    select r.project_id
+    from runs as r
+    where r.id = new.run_id
+        and (
+            exists (
+                select 1
+                from _guidance_files as f
+                where f.project_id = r.project_id and f.path glob '*/SKILL.md'
+            )
+            or exists (select 1 from _skills as s where s.scope = 'project:' || r.project_id and s.origin = 'found')
+        );
 end;

@@ -152,6 +152,13 @@ from effect_results as x
 cross join effects as f on f.id = x.effect_id and f.kind = 'process'
 cross join proposals as p on p.id = f.proposal_id;
 
+-- The folders below the root of a run's project that have something to say of what is done in them. A part gives the run,
+-- the root and the folder, which ends in '/'.
+create view _guided_folders as
+select id as run_id, cast(null as text) as root, cast(null as text) as folder
+from runs
+where false;
+
 create view append_output as
 -- Store output of a running process: insert into append_output (effect_id, channel, text, lease). Channel 1 is standard
 -- output, 2 is standard error. Nothing happens where the process is over.
@@ -188,12 +195,10 @@ begin
                 -- the folders with instructions that it names: the line is read here, where the functions are
                 'folders', json((
                     select nullif(json_group_array(distinct i.folder), '[]')
-                    from runs as r
-                    join projects as p on p.id = r.project_id
-                    cross join _instruction_files as i on i.project_id = r.project_id and i.folder <> ''
-                    cross join json_each(shell_paths(new.body, p.root)) as j
+                    from _guided_folders as i
+                    cross join json_each(shell_paths(new.body, i.root)) as j
                         on substr(j.value || '/', 1, length(i.folder)) = i.folder
-                    where r.id = new.run_id
+                    where i.run_id = new.run_id
                 ))
             )
         )

@@ -22,6 +22,12 @@ create index if not exists idx_undone_edits_command_id on undone_edits (command_
 
 -- views
 
+-- What was undone is told before a packet is read.
+create view _preparations__undo as
+select id as turn_id, 1 as place, 'packet' as what
+from turns
+where exists (select 1 from undone_edits);
+
 -- The files that each edit changed, by the hashes of their bytes: null where there was no file.
 create view _edit_files as
 select

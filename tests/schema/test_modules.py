@@ -26,32 +26,8 @@ LEFT: dict[str, set[str]] = {
         "_loop_acceptances",
         "acceptance_checks",
         "acceptances",
-        "_answer_hits",
-        "_cached_answers",
         "_share_file",
         "model_tiers",
-        "_due_searches",
-        "_left_out_tools",
-        "_tool_stamps",
-        "_untold_names",
-        "_convention_stamps",
-        "_instruction_files",
-        "_instruction_names",
-        "_loop_folders",
-        "_packet_conventions",
-        "_read_instructions",
-        "instruction_files",
-        "_layer_stamps",
-        "_packet_layers",
-        "_open_plans",
-        "_plan_states",
-        "rule_lines",
-        "rule_overrides",
-        "rule_selections",
-        "_read_skills",
-        "_skill_writes",
-        "_skills",
-        "_tool_words",
         "_expect_at_rest",
         "rewinds",
         "_resting_workflows",
@@ -61,10 +37,6 @@ LEFT: dict[str, set[str]] = {
         "workflow_runs",
         "workflow_steps",
         "workflows",
-    },
-    "discovery": {
-        "_skill_entries",
-        "_skills",
     },
 }
 """The references that are not yet cut: the names, by who has them."""
@@ -85,8 +57,9 @@ def texts() -> list[tuple[str, str]]:
 
 def named(text: str) -> set[str]:
     """The objects that a text names; not what it makes, what stands in a comment, or a word of a longer text."""
-    bare = re.sub(r"--[^\n]*", "", text)
-    bare = re.sub(r"'((?:[^']|'')*)'", lambda found: found[1] if found[1].startswith("_") else "", bare)
+    bare = re.sub(
+        r"--[^\n]*|'((?:[^']|'')*)'", lambda found: found[1] if (found[1] or "").startswith("_") else "", text
+    )
     return set(WORD.findall(bare)) & owners().keys()
 
 
