@@ -75,7 +75,7 @@ OF_RUNS = (
         may=(
             (
                 "alias",
-                "exists (select 1 from rewinds where old.id in (run_id, from_run_id))\n    or new.alias = ("
+                "exists (select 1 from _parted_runs where run_id = old.id)\n    or new.alias = ("
                 "\n        select json_extract(detail, '$.to') from events where run_id = old.id and kind = 'run.renamed'"
                 "\n        order by id desc limit 1\n    )",
             ),

@@ -16,8 +16,10 @@ import apsw
 _NEEDS = re.compile(r"^-- needs: (.+)$", re.MULTILINE)
 _NOTHING = "nothing"
 _ROWS, _AND = "select * from {}", "\nunion all\n"
-_PART = _AND + _ROWS
-"""What a part adds to the text of its point."""
+_PARTS = r"\nunion all\nselect \* from \w+__\w+"
+"""Where the parts begin in the text of a point."""
+_FOR_PEOPLE = ("_run_progress", "_run_story")
+"""The beginnings of parts of views for people."""
 _NO_ROWS = "where false"
 """The end of a point that has no rows of its own."""
 
@@ -71,6 +73,14 @@ def in_order(modules: Mapping[str, Module], wanted: Iterable[str]) -> tuple[Modu
     return tuple(taken.values())
 
 
+def point_of(part: str) -> tuple[str, str]:
+    """The point and the module of a part; ('', '') for a view that is none. Parts of what people see begin with '_', too."""
+    point, separator, module = part.partition("__")
+    if not separator:
+        return "", ""
+    return (point.removeprefix("_") if point in _FOR_PEOPLE else point), module
+
+
 def compose(connection: apsw.Connection, modules: Iterable[Module]) -> None:
     """Write the points anew: each view has the rows of its parts, in the order of the modules.
 
@@ -81,18 +91,18 @@ def compose(connection: apsw.Connection, modules: Iterable[Module]) -> None:
     owners = [module.name for module in modules]
     parts: dict[str, list[str]] = {}
     for name in views:
-        point, separator, owner = name.partition("__")
-        if separator and point in views and owner in owners:
+        point, owner = point_of(name)
+        if owner in owners and point in views:
             parts.setdefault(point, []).append(name)
     for point, names in parts.items():
-        names.sort(key=lambda name: owners.index(name.partition("__")[2]))
+        names.sort(key=lambda name: owners.index(point_of(name)[1]))
         connection.execute(f'drop view "{point}"').fetchall()
         connection.execute(_composed(point, views[point], names)).fetchall()
 
 
 def _composed(point: str, text: str, parts: list[str]) -> str:
     """The text of a point with those parts. One without rows of its own is its parts alone, which SQLite sees through."""
-    own, rows = text.partition(_PART.format(f"{point}__"))[0], [_ROWS.format(part) for part in parts]
+    own, rows = re.split(_PARTS, text, maxsplit=1)[0], [_ROWS.format(part) for part in parts]
     if own.endswith(_NO_ROWS):
         return f"create view {point} as\n" + _AND.join(rows)
     return _AND.join([own, *rows])

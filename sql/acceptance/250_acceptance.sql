@@ -205,7 +205,7 @@ left join (
 ) as s on s.turn_id = f.turn_id;
 
 -- Whether the last result of a loop that was verified counts as accepted; a loop without criteria has no row.
-create view _loop_acceptances as
+create view _loop_acceptances__acceptance as
 select
     k.loop_id,
     min(k.counts = 'pass') as accepted
@@ -258,7 +258,7 @@ left join _judges as g on g.command_id = k.command_id
 left join runs as j on j.id = g.run_id;
 
 -- The verdicts, in the words of run_log.
-create view _acceptance_log as
+create view _log_additions__acceptance as
 select
     a.run, a.turn, 900 as ordinal, 'system' as writer, 'accept' as action, a."check" as target, 'resolved' as state,
     a.verdict as outcome,
@@ -267,3 +267,20 @@ select
     a.path, null as command_id, null as decided_by, a.ended as at
 from acceptances as a
 where a.verdict is not null;
+
+-- The verdicts, in the columns of run_progress.
+create view _run_progress__acceptance as
+select
+    a.run, ev.id as event_id, 'acceptance' as type, a.turn, null as context_tokens, null as ceiling, null as cost,
+    'accept' as action, a."check" as target,
+    case a.verdict when 'pass' then 200 when 'fail' then 422 when 'interrupted' then 499 else 500 end as status,
+    a.verdict as outcome, 'attempt ' || a.attempt || coalesce('. ' || a.reasons, '') as body, a.path,
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch') as at
+from events as ev
+cross join acceptances as a on a.check_id = json_extract(ev.detail, '$.check')
+where ev.kind = 'acceptance.ended';
+
+-- An id is given again: a check of a turn to come would be its verdict.
+create view _acts__acceptance as
+select 9 as rank, 'record' as kind, null as run, 'has checks of results that are not there' as what
+where exists (select 1 from acceptance_checks as k where k.turn_id not in (select id from turns));

@@ -2,7 +2,7 @@
 -- Nobody decides on them: the command is accepted (122), its effect pending, and neighbours in one answer are accepted
 -- together. The driver starts the effects in start_delegation, which makes the child in the same commit, or refuses;
 -- engine.driving.children drives the children. What comes of one is told in finish_delegation (232).
--- needs: acceptance, workflows
+-- needs: nothing
 -- spec: @delegation @model_tiers @delegation_limits
 
 -- seeds

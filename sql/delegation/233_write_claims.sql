@@ -32,25 +32,6 @@ join effects as p on p.id = o.effect_id and p.state = 'started'
 join json_each(json_array(f.detail ->> '$.path', f.detail ->> '$.leads_to')) as t
 where f.kind in ('file_write', 'file_delete') and t.value is not null;
 
--- The effects of the steps of workflows, and of runs below them, that write or remove a file.
-create view _step_writes as
-select f.id as effect_id, f.turn_id, s.run_id, s.step, s.child_run_id, s.started_at, t.value as path
-from effects as f
-join children as c on c.run_id = f.run_id
-join children as o
-    on o.root_run_id = c.root_run_id and (o.run_id = c.run_id or instr(c.lineage, '/' || o.run_id || '/'))
-join step_runs as s on s.run_id = o.parent_run_id and s.child_run_id = o.run_id
-join json_each(json_array(f.detail ->> '$.path', f.detail ->> '$.leads_to')) as t
-where f.kind in ('file_write', 'file_delete') and t.value is not null and f.turn_id is not null;
-
--- Those of them whose file a step has written that worked at the same time.
-create view _step_rivals as
-select w.effect_id, w.path, o.step, r.alias
-from _step_writes as w
-join step_runs as o on o.run_id = w.run_id and o.step <> w.step and coalesce(o.ended_at > w.started_at, 1)
-join write_claims as k on k.run_id = o.child_run_id and k.path = w.path
-join runs as r on r.id = o.child_run_id;
-
 -- Effects that would write what a sibling has written, and what is said of that.
 create view _claim_refusals as
 select
@@ -59,13 +40,7 @@ select
     || ' caller have it done afterwards.' as refusal
 from _claims_ahead as a
 join write_claims as w on w.turn_id = a.turn_id and w.path = a.path and w.run_id <> a.owner_id
-join runs as r on r.id = w.run_id
-union all
-select
-    effect_id,
-    path || ': step ' || step || ' (run ' || alias || ') works at the same time and has written it; leave this file to it,'
-    || ' and hand back what is to be done with it.' as refusal
-from _step_rivals;
+join runs as r on r.id = w.run_id;
 
 create view claim_files as
 -- Claim the files of an effect for its run: insert into claim_files (effect_id). What others have claimed stays theirs.
@@ -84,9 +59,4 @@ begin
     select turn_id, path, owner_id
     from _claims_ahead
     where effect_id = new.effect_id;
-    insert or ignore into write_claims (turn_id, path, run_id)
-    select turn_id, path, child_run_id
-    from _step_writes as w
-    where effect_id = new.effect_id
-        and not exists (select 1 from _step_rivals as o where o.effect_id = w.effect_id and o.path = w.path);
 end;

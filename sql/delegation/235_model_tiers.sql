@@ -48,3 +48,26 @@ insert or ignore into model_tiers (pattern, effort, tier) values
 insert or ignore into executor_models (pattern, model) values
     ('anthropic/claude-*', 'anthropic/claude-haiku-4-5'),
     ('openrouter/anthropic/claude-*', 'openrouter/anthropic/claude-haiku-4.5');
+
+-- The tier of the model behind each alias; null: no pattern fits its name.
+create view _alias_tiers__delegation as
+select
+    a.name,
+    a.actual,
+    (
+        select k.tier
+        from model_tiers as k
+        where case
+                when instr(k.pattern, '/') then lower(a.actual)
+                else substr(lower(a.actual), length(rtrim(a.actual, replace(a.actual, '/', ''))) + 1)
+            end
+            glob lower(k.pattern || case when k.effort in ('', a.effort) then '' else '[-:@]' || k.effort end)
+        order by length(k.pattern) + length(k.effort) desc, k.tier
+        limit 1
+    ) as tier
+from (
+    select alias as name, actual, coalesce(effort, '') as effort
+    from models
+    union
+    select model, model, '' from runs where model not in (select alias from models)
+) as a;

@@ -6,6 +6,9 @@
 
 -- views
 
+create view _file_watchers__delegation as
+select '_share_file' as door;
+
 -- The other runs of the tree of each run that are under way and work in the same project.
 create view _tree_mates as
 select t.run_id, t.mate_id

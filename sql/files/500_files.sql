@@ -39,6 +39,12 @@ select project_id, path, kind
 from file_stats indexed by idx_file_stats_instructions
 where path glob '*[A-Zrn][A-Zus][.l][me][ds]';
 
+-- The doors (run_id, path) that are called late when a run that has a tree has seen its files, or has written one. A part
+-- gives their names.
+create view _file_watchers as
+select null as door
+where false;
+
 create view project_files as
 -- The files of each project, as the last scan found them. chars and lines are null for a file without text.
 select
@@ -245,7 +251,8 @@ begin
     where r.id = new.run_id
         and not exists (select 1 from run_views as v where v.run_id = new.run_id and v.entry_id = e.id);
     insert into _late_call (door, a)
-    select '_share_file', new.run_id
+    select door, new.run_id
+    from _file_watchers
     where exists (select 1 from children where run_id = new.run_id or root_run_id = new.run_id);
     insert into _end_scan (run_id, turn_id)
     values (new.run_id, new.turn_id);

@@ -77,7 +77,8 @@ begin
         coalesce(json_extract(new.result, '$.mtime_ns'), 0), json_extract(new.result, '$.sha256')
     );
     insert into _late_call (door, a, b)
-    select '_share_file', new.run_id, new.path
+    select door, new.run_id, new.path
+    from _file_watchers
     where exists (select 1 from children where run_id = new.run_id or root_run_id = new.run_id);
 end;
 
@@ -99,6 +100,7 @@ begin
     where run_id = new.run_id
         and entry_id in (select id from entries where scope = new.scope and path = new.path);
     insert into _late_call (door, a, b)
-    select '_share_file', new.run_id, new.path
+    select door, new.run_id, new.path
+    from _file_watchers
     where exists (select 1 from children where run_id = new.run_id or root_run_id = new.run_id);
 end;

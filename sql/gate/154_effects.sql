@@ -44,6 +44,11 @@ create table if not exists effect_results (
 
 -- views
 
+-- The effects by which runs work that ask no model. A part gives them.
+create view _working_effects as
+select null as run_id, null as effect_id
+where false;
+
 create view pending_effects as
 -- The effects that the driver has to perform, or that were started and have no end; with the text of a file. An effect
 -- that a client carries out is not among them (process_claims).

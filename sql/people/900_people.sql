@@ -22,14 +22,32 @@ select
     end as cost
 from runs as r;
 
--- The runs that do the work of each run: itself; of a workflow, which asks no model, its steps and the runs below them too.
+-- The runs that do the work of each run: itself. A part gives more, for a run that asks no model.
 create view _working_runs as
 select id as run_id, id as working_run_id
-from runs
-union all
-select w.run_id, c.run_id
-from workflow_runs as w
-join children as c on c.root_run_id = w.run_id;
+from runs;
+
+-- The loops that do the work of a loop besides itself. A part gives them.
+create view _working_loops as
+select null as loop_id, null as working_loop_id
+where false;
+
+-- Whether the result of each loop counts as accepted; one that was not verified has no row. A part gives them.
+create view _loop_acceptances as
+select null as loop_id, null as accepted
+where false;
+
+-- Whether the work of each run counts as accepted, where others do it. A part gives them.
+create view _run_acceptances as
+select null as run_id, null as accepted
+where false;
+
+-- What the log tells besides commands, errors and ends, in the columns of run_log.
+create view _log_additions as
+select
+    null as run, null as turn, null as ordinal, null as writer, null as action, null as target, null as state,
+    null as outcome, null as status, null as body, null as path, null as command_id, null as decided_by, null as at
+where false;
 
 -- What the work of each run cost in US dollars; null where the price of one of its answers is unknown.
 create view _work_costs as
@@ -164,7 +182,7 @@ from (
 join turns as t on t.id = d.turn_id
 join runs as r on r.id = t.run_id
 union all
-select * from _acceptance_log
+select * from _log_additions
 union all
 -- an end that no command tells: a rejection, a limit, an abort, a model that failed, a prompt that does not fit
 select
@@ -382,7 +400,7 @@ select
     -- null: it has no criteria, or was not verified
     coalesce(
         (select a.accepted from _loop_acceptances as a where a.loop_id = l.id),
-        case l.sequence when 1 then (select a.accepted from _workflow_acceptances as a where a.run_id = r.id) end
+        case l.sequence when 1 then (select a.accepted from _run_acceptances as a where a.run_id = r.id) end
     ) as accepted,
     case max(t.loop_id = l.id and t.response is not null and t.cost is null)
         when 1 then null
@@ -399,9 +417,8 @@ left join turns as t
     on t.loop_id in (
         select l.id
         union all
-        select c.loop_id
-        from workflow_runs as w
-        join children as c on c.root_run_id = w.run_id
-        where w.run_id = r.id and l.sequence = 1
+        select w.working_loop_id
+        from _working_loops as w
+        where w.loop_id = l.id
     )
 group by l.id;

@@ -148,13 +148,6 @@ where g.action <> 'end'
     and not (g.action = 'update' and l.answer is not null and trim(g.body) = trim(l.answer))
 union all
 select
-    s.run, 1, null, 0, row_number() over (partition by s.run order by s.layer, s.step), 'step', 'step', s.step,
-    coalesce(s.status, 100), s.state, null, s.seconds, null, null, null, substr(s.answer, 1, 1000),
-    s.state || coalesce(', run ' || s.child, '') || coalesce(': ' || s.reason, ''), s.started_at
-from step_list as s
-where s.state <> 'waiting'
-union all
-select
     r.alias, l.sequence, null, 1000000000, 0, 'answer', s.name, null, l.status, null, null,
     round((l.ended_at - l.started_at) / 1000.0, 1), null, null, null, l.answer,
     coalesce(l.reason, (select o.told from _open_answers as o where o.loop_id = l.id)),

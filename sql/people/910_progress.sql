@@ -80,15 +80,6 @@ where ev.kind in ('entry.created', 'entry.written') and json_extract(a.attribute
     and json_extract(a.attributes, '$.source') is not 'acceptance'
 union all
 select
-    a.run, ev.id, 'acceptance', a.turn, null, null, null, 'accept', a."check",
-    case a.verdict when 'pass' then 200 when 'fail' then 422 when 'interrupted' then 499 else 500 end,
-    a.verdict, 'attempt ' || a.attempt || coalesce('. ' || a.reasons, ''), a.path,
-    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
-from events as ev
-cross join acceptances as a on a.check_id = json_extract(ev.detail, '$.check')
-where ev.kind = 'acceptance.ended'
-union all
-select
     r.alias, ev.id, 'context', t.sequence, null, null, null, 'condensed', null, 200, null,
     json_extract(ev.detail, '$.entries')
     || case json_extract(ev.detail, '$.entries') when 1 then ' old result, ' else ' old results, ' end

@@ -82,21 +82,6 @@ join runs as r on r.id = l.run_id
 where l.status in (100, 102)
 union all
 select
-    4,
-    'step',
-    r.alias,
-    'would do the step ' || quote(s.step) || coalesce(' with ' || nullif(quote(coalesce(d.model, o.model)), 'NULL'), '')
-    || coalesce(
-        ', and check the result with the command ' || nullif(quote(substr(d.accept_command, 1, 200)), 'NULL'), ''
-    )
-from workflow_runs as w
-join effects as f on f.id = w.effect_id and f.state in ('pending', 'started')
-join runs as r on r.id = w.run_id
-join workflows as o on o.id = w.workflow_id
-cross join step_runs as s on s.run_id = w.run_id and s.state = 'waiting'
-join workflow_steps as d on d.workflow_id = w.workflow_id and d.step = s.step
-union all
-select
     5,
     'folder',
     null,
@@ -118,19 +103,6 @@ select 6, 'model', null, 'asks ' || quote(substr(m.actual, 1, 200)) || ' under t
 from models as m
 -- where nobody names a model the only one of a file is taken
 where m.alias <> 'local' or m.actual <> 'local'
-union all
-select 6, 'model', null, 'has work done by ' || quote(substr(w.model, 1, 200)) || ' in the workflow ' || quote(f.name)
-from (
-    select id as workflow_id, model from workflows
-    union
-    select workflow_id, model from workflow_steps
-    union
-    select workflow_id, accept_model from workflow_steps
-    union
-    select r.workflow_id, j.value from workflow_runs as r join json_each(r.models) as j
-) as w
-join workflows as f on f.id = w.workflow_id
-where w.model glob 'scripted:*' or w.model glob 'replay:*' or w.model glob 'gguf:*'
 union all
 select 7, 'setting', null, 'sets ' || w.name || ' to ' || coalesce(nullif(quote(substr(w.value, 1, 100)), 'NULL'), 'nothing')
 from (
@@ -162,8 +134,4 @@ where w.name not in (select h.name from _harmless_settings as h)
 union all
 select 8, 'files', null, 'shows its models a file that may hold keys: ' || quote(substr(c.pattern, 1, 100))
 from file_constraints as c
-where c.rule = 'add' and holds_keys(c.pattern)
-union all
--- an id is given again: a check of a turn to come would be its verdict
-select 9, 'record', null, 'has checks of results that are not there'
-where exists (select 1 from acceptance_checks as k where k.turn_id not in (select id from turns));
+where c.rule = 'add' and holds_keys(c.pattern);

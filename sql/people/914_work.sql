@@ -147,28 +147,10 @@ left join (
 ) as c on c.action = t.name
 order by t.ordinal, t.name;
 
--- The tier of the model behind each alias (235); null: no pattern fits its name.
+-- The tier of the model behind each alias. A part gives it; null: none fits its name.
 create view _alias_tiers as
-select
-    a.name,
-    a.actual,
-    (
-        select k.tier
-        from model_tiers as k
-        where case
-                when instr(k.pattern, '/') then lower(a.actual)
-                else substr(lower(a.actual), length(rtrim(a.actual, replace(a.actual, '/', ''))) + 1)
-            end
-            glob lower(k.pattern || case when k.effort in ('', a.effort) then '' else '[-:@]' || k.effort end)
-        order by length(k.pattern) + length(k.effort) desc, k.tier
-        limit 1
-    ) as tier
-from (
-    select alias as name, actual, coalesce(effort, '') as effort
-    from models
-    union
-    select model, model, '' from runs where model not in (select alias from models)
-) as a;
+select null as name, null as actual, null as tier
+where false;
 
 create view run_capabilities as
 -- What a run may do: select * from run_capabilities where run = 'demo'. 'kind' is run, model, delegate (a model that it may

@@ -36,7 +36,7 @@ end;
 
 create trigger runs__keep_alias
 after update of alias on runs
-when (exists (select 1 from rewinds where old.id in (run_id, from_run_id))
+when (exists (select 1 from _parted_runs where run_id = old.id)
     or new.alias = (
         select json_extract(detail, '$.to') from events where run_id = old.id and kind = 'run.renamed'
         order by id desc limit 1

@@ -5,6 +5,25 @@
 
 -- views
 
+-- The runs whose names may be swapped, because lines were parted. A part gives their ids.
+create view _parted_runs as
+select null as run_id
+where false;
+
+-- The runs of each tree that are driven: of the run itself and of those below it.
+create view _driven_trees as
+select t.alias as top, r.alias as run, l.token
+from _leases_in_force as l
+join runs as r on r.id = l.run_id
+left join children as c on c.run_id = r.id
+join runs as t on t.id = r.id or instr(c.lineage, '/' || t.id || '/');
+
+-- Refuse a run that is not there, one that is driven, also below it: insert into
+-- _expect_at_rest (run, lease). What the lease itself drives is at rest.
+create view _expect_at_rest as
+select null as run, null as lease
+where false;
+
 create view rename_run as
 -- Give a run another name: insert into rename_run (run, name). It is refused while the run, or one below it, is driven.
 select alias as run, null as name
@@ -19,6 +38,16 @@ from runs
 where false;
 
 -- triggers
+
+create trigger _expect_at_rest__expect
+instead of insert on _expect_at_rest
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    select fail(409, 'run ' || run || ': is being driven; wait for it, or stop it with ''engine abort ' || run || '''')
+    from _driven_trees
+    where top = new.run and token is not new.lease;
+end;
 
 -- A driver knows its run by name, and so does what a kept command is ended by.
 create trigger rename_run__rename

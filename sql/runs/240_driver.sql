@@ -53,6 +53,11 @@ on conflict (status) do update set loop_status = excluded.loop_status, meaning =
 
 -- views
 
+-- Runs that have effects under way and wait for other runs. A part gives their ids.
+create view _resting_runs as
+select null as run_id
+where false;
+
 create view next_steps as
 -- What the driver has to do next: begin, scan, prepare, render, ask, dispatch, confine, perform, recover, wait (for a
 -- decision), verify (the result against its criteria) or end.
@@ -69,7 +74,7 @@ select
                 where f.run_id = r.id and f.state in ('pending', 'started') and f.turn_id is null and f.kind <> 'process'
             )
             then case
-                when exists (select 1 from _resting_workflows as w where w.run_id = r.id) then 'wait' else 'perform'
+                when exists (select 1 from _resting_runs as w where w.run_id = r.id) then 'wait' else 'perform'
             end
         when t.id is null and exists (select 1 from loops as l where l.run_id = r.id and l.status in (100, 102))
             then 'begin'

@@ -2,7 +2,7 @@
 -- An edit is a command that wrote or removed files; those of shell commands are none. It is taken back by a command of its
 -- own, 'undo', which proposes for each file the text before it; 'redo' takes back an undo in the same way. Both are refused
 -- where a file is not as the edit left it. Whether an edit stands is read from undone_edits, nothing is marked on it.
--- needs: workflows
+-- needs: nothing
 -- spec: @undo
 
 -- tables
@@ -81,7 +81,7 @@ with recursive above (command_id, edit_id, turn_id, loop_id, run_id, made_by) as
     from above as a
     cross join children as o on o.run_id = a.run_id
     -- the line that a rewind made of a step is none of the workflow's work
-    left join workflow_runs as w on w.run_id = o.parent_run_id and o.parent_loop_id is not null
+    left join _working_effects as w on w.run_id = o.parent_run_id and o.parent_loop_id is not null
     left join effects as f on f.id = coalesce(o.effect_id, w.effect_id) and a.loop_id = o.loop_id
     left join commands as g on g.id = f.command_id
 )

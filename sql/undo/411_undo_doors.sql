@@ -11,26 +11,12 @@ select run_id, id as command_id
 from commands
 where action in ('undo', 'redo', 'rewind') and state in ('performing', 'proposed', 'accepting', 'accepted');
 
--- The runs of each tree that are driven: of the run itself and of those below it.
-create view _driven_trees as
-select t.alias as top, r.alias as run, l.token
-from _leases_in_force as l
-join runs as r on r.id = l.run_id
-left join children as c on c.run_id = r.id
-join runs as t on t.id = r.id or instr(c.lineage, '/' || t.id || '/');
-
 create view undo_edits as
 -- Take back the newest edit of a run that stands, or those of a turn: insert into undo_edits (run, turn, redo,
 -- decided_by, plan, request_id, lease). 'redo' is 1 to take back the newest undo instead; with 'plan', which _undo_plans
 -- gives, it is refused where it would do something else than was shown.
 select
     null as run, null as turn, 0 as redo, null as decided_by, null as plan, null as request_id, null as lease
-where false;
-
--- Refuse a run that is not there, one that is driven, also below it, and one whose last undo or rewind is not over: insert
--- into _expect_at_rest (run, lease). What the lease itself drives is at rest.
-create view _expect_at_rest as
-select null as run, null as lease
 where false;
 
 -- Take back what can be: insert into _undo (run_id, way, turn, plan, request_id, decided_by, lease), 'way' being undo or
@@ -67,6 +53,16 @@ from rewinds
 where false;
 
 -- triggers
+
+-- A run whose last undo or rewind is not over is not at rest.
+create trigger _expect_at_rest__expect_undone
+instead of insert on _expect_at_rest
+begin
+    select fail(409, 'run ' || new.run || ': another one is not over yet; ''engine resume ' || new.run || ''' finishes it')
+    from runs as r
+    join _open_undos as o on o.run_id = r.id
+    where r.alias = new.run;
+end;
 
 create trigger undo_edits__undo
 instead of insert on undo_edits
@@ -124,20 +120,6 @@ begin
     join rewinds as w on w.command_id = coalesce(i.undone_id, u.undone_id)
     where u.command_id = (select max(id) from commands);
     insert into _accept_all (command_id, decided_by) values ((select max(id) from commands), new.decided_by);
-end;
-
-create trigger _expect_at_rest__expect
-instead of insert on _expect_at_rest
-begin
-    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
-    where not exists (select 1 from runs where alias = new.run);
-    select fail(409, 'run ' || run || ': is being driven; wait for it, or stop it with ''engine abort ' || run || '''')
-    from _driven_trees
-    where top = new.run and token is not new.lease;
-    select fail(409, 'run ' || new.run || ': another one is not over yet; ''engine resume ' || new.run || ''' finishes it')
-    from runs as r
-    join _open_undos as o on o.run_id = r.id
-    where r.alias = new.run;
 end;
 
 -- Refused where a file is not as the edit left it.

@@ -20,6 +20,13 @@ create index if not exists idx_rewinds_from_run_id on rewinds (from_run_id);
 
 -- views
 
+create view _parted_runs__undo as
+select run_id
+from rewinds
+union all
+select from_run_id
+from rewinds;
+
 -- The lines of each run that a rewind parted from it, and until when they were the same run (Unix milliseconds): those that
 -- it took the name of, and those that gave the name back.
 create view _parted_lines as

@@ -67,6 +67,24 @@ on conflict (name) do update set ended = excluded.ended, meaning = excluded.mean
 
 -- views
 
+-- A run of a workflow asks no model: its steps and the runs below them do its work.
+create view _working_runs__workflows as
+select w.run_id, c.run_id as working_run_id
+from workflow_runs as w
+join children as c on c.root_run_id = w.run_id;
+
+create view _working_loops__workflows as
+select l.id as loop_id, c.loop_id as working_loop_id
+from loops as l
+join workflow_runs as w on w.run_id = l.run_id
+join children as c on c.root_run_id = w.run_id
+where l.sequence = 1;
+
+-- The effect by which a run of a workflow works.
+create view _working_effects__workflows as
+select run_id, effect_id
+from workflow_runs;
+
 -- The state of each step: in an abort those under way are cancelled with it, and the others never begin.
 create view _step_states as
 select
@@ -172,7 +190,7 @@ group by m.run_id;
 
 -- Whether each run of a workflow counts as accepted: where all of its steps do that were verified. One without such a step
 -- has no row.
-create view _workflow_acceptances as
+create view _run_acceptances__workflows as
 select w.run_id, min(a.accepted) as accepted
 from workflow_runs as w
 join children as c on c.parent_run_id = w.run_id
@@ -207,6 +225,46 @@ left join _step_results as x
     )
 where not exists (select 1 from step_runs as o where o.run_id = w.run_id and o.state in ('waiting', 'running'))
 group by w.run_id;
+
+-- The steps, in the columns of run_story.
+create view _run_story__workflows as
+select
+    s.run, 1 as loop, null as turn, 0 as place, row_number() over (partition by s.run order by s.layer, s.step) as step,
+    'step' as kind, 'step' as action, s.step as target, coalesce(s.status, 100) as status, s.state as outcome,
+    null as exit_code, s.seconds, null as changes, null as outputs, null as decided_by, substr(s.answer, 1, 1000) as text,
+    s.state || coalesce(', run ' || s.child, '') || coalesce(': ' || s.reason, '') as message, s.started_at as at
+from step_list as s
+where s.state <> 'waiting';
+
+-- What a file would do by its workflows, in the columns of _acts.
+create view _acts__workflows as
+select
+    4 as rank,
+    'step' as kind,
+    r.alias as run,
+    'would do the step ' || quote(s.step) || coalesce(' with ' || nullif(quote(coalesce(d.model, o.model)), 'NULL'), '')
+    || coalesce(
+        ', and check the result with the command ' || nullif(quote(substr(d.accept_command, 1, 200)), 'NULL'), ''
+    ) as what
+from workflow_runs as w
+join effects as f on f.id = w.effect_id and f.state in ('pending', 'started')
+join runs as r on r.id = w.run_id
+join workflows as o on o.id = w.workflow_id
+cross join step_runs as s on s.run_id = w.run_id and s.state = 'waiting'
+join workflow_steps as d on d.workflow_id = w.workflow_id and d.step = s.step
+union all
+select 6, 'model', null, 'has work done by ' || quote(substr(w.model, 1, 200)) || ' in the workflow ' || quote(f.name)
+from (
+    select id as workflow_id, model from workflows
+    union
+    select workflow_id, model from workflow_steps
+    union
+    select workflow_id, accept_model from workflow_steps
+    union
+    select r.workflow_id, j.value from workflow_runs as r join json_each(r.models) as j
+) as w
+join workflows as f on f.id = w.workflow_id
+where w.model glob 'scripted:*' or w.model glob 'replay:*' or w.model glob 'gguf:*';
 
 -- triggers
 

@@ -100,7 +100,7 @@ from workflow_runs as w;
 
 -- Runs of workflows whose steps under way all wait for a person, while no other can begin. What a step has delegated may be
 -- what waits.
-create view _resting_workflows as
+create view _resting_runs__workflows as
 select w.run_id
 from workflow_runs as w
 join effects as f on f.id = w.effect_id and f.state = 'started'

@@ -183,7 +183,7 @@ create trigger end_workflow__rest
 instead of insert on end_workflow
 when exists (
     select 1
-    from _resting_workflows as w
+    from _resting_runs as w
     join runs as r on r.id = w.run_id
     where r.alias = new.run
 )

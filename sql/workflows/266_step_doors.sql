@@ -5,6 +5,32 @@
 
 -- views
 
+-- The effects of the steps of workflows, and of runs below them, that write or remove a file.
+create view _step_writes as
+select f.id as effect_id, f.turn_id, s.run_id, s.step, s.child_run_id, s.started_at, t.value as path
+from effects as f
+join children as c on c.run_id = f.run_id
+join children as o
+    on o.root_run_id = c.root_run_id and (o.run_id = c.run_id or instr(c.lineage, '/' || o.run_id || '/'))
+join step_runs as s on s.run_id = o.parent_run_id and s.child_run_id = o.run_id
+join json_each(json_array(f.detail ->> '$.path', f.detail ->> '$.leads_to')) as t
+where f.kind in ('file_write', 'file_delete') and t.value is not null and f.turn_id is not null;
+
+-- Those of them whose file a step has written that worked at the same time.
+create view _step_rivals as
+select w.effect_id, w.path, o.step, r.alias
+from _step_writes as w
+join step_runs as o on o.run_id = w.run_id and o.step <> w.step and coalesce(o.ended_at > w.started_at, 1)
+join write_claims as k on k.run_id = o.child_run_id and k.path = w.path
+join runs as r on r.id = o.child_run_id;
+
+create view _claim_refusals__workflows as
+select
+    effect_id,
+    path || ': step ' || step || ' (run ' || alias || ') works at the same time and has written it; leave this file to it,'
+    || ' and hand back what is to be done with it.' as refusal
+from _step_rivals;
+
 create view start_step as
 -- Begin a step that is ready: insert into start_step (run, step, prompt, lease). It gets a run of its own. Nothing happens
 -- where it is not ready any more.
@@ -167,4 +193,15 @@ begin
             else 'step ' || new.step || ' failed'
         end
     where run_id = new.run_id and state = 'waiting';
+end;
+
+-- A step claims what it writes, unless another one has.
+create trigger claim_files__claim_step
+instead of insert on claim_files
+begin
+    insert or ignore into write_claims (turn_id, path, run_id)
+    select turn_id, path, child_run_id
+    from _step_writes as w
+    where effect_id = new.effect_id
+        and not exists (select 1 from _step_rivals as o where o.effect_id = w.effect_id and o.path = w.path);
 end;

@@ -1386,13 +1386,15 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _accept_all (command_id, decided_by)
 -- view _accept_turn (turn_id, loop_id, refused, vote, rank, status, reason, answer, told)
 -- view _acceptance_findings (turn_id, run_id, loop_id, sequence, lease, action, accept, accept_command, answer, attempts, attempt, refused, broken, reasons)
--- view _acceptance_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
 -- view _acceptance_votes (turn_id, loop_id, refused, vote, rank, status, reason, answer, told)
 -- view _acts (rank, kind, run, what)
+-- view _acts__acceptance (rank, kind, run, what)
 -- view _acts__answer_cache (rank, kind, run, what)
+-- view _acts__workflows (rank, kind, run, what)
 -- view _add_workflow (project_id, syntax, text, source, read)
 -- view _added_prompts (turn_id, place, layer, source, text, room)
 -- view _alias_tiers (name, actual, tier)
+-- view _alias_tiers__delegation (name, actual, tier)
 -- view _answered_calls (command_id)
 -- view _answered_calls__mcp (command_id)
 -- view _answers (turn_id, run_id, model, at)
@@ -1429,6 +1431,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _chosen_pictures (turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, picture_id, fault)
 -- view _chunk_texts (id, text)
 -- view _claim_refusals (effect_id, refusal)
+-- view _claim_refusals__workflows (effect_id, refusal)
 -- view _claims_ahead (effect_id, turn_id, owner_id, path)
 -- view _closed_tools (command_id, reason)
 -- view _command_changes (command_id, changes)
@@ -1520,6 +1523,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _file_heads (project_id, path, began, content_id, content_before, change, is_first)
 -- view _file_states (scope, entry_id, began, ended, content_id, hash, attributes, is_present, is_executable, is_mode, decided)
 -- view _file_texts (scope, entry_id, began, ended, content_id, hash, attributes, is_present)
+-- view _file_watchers (door)
+-- view _file_watchers__delegation (door)
 -- view _fill_workflow (run_id, workflow_id, variables, models)
 -- view _find_lines (effect_id, text_id, line)
 -- view _find_requests (effect_id, run_id, pattern, query)
@@ -1611,9 +1616,12 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _listed_folders (run_id, run, turn_id, project_id, root)
 -- view _listed_skills (turn_id, name, text, undescribed, unnamed)
 -- view _live_leases (run_id, holder, expires_at, tools)
+-- view _log_additions (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
+-- view _log_additions__acceptance (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, at)
 -- view _log_command (command_id)
 -- view _look_for_answer (turn_id, key, embedder, vector)
 -- view _loop_acceptances (loop_id, accepted)
+-- view _loop_acceptances__acceptance (loop_id, accepted)
 -- view _loop_ceilings (loop_id, chars_per_token, context_size, ceiling)
 -- view _loop_diffs (loop_id, proposal_id, diff)
 -- view _loop_folders (turn_id, loop_id, project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
@@ -1686,6 +1694,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _page_takers__web (kind, door)
 -- view _parent_options (name)
 -- view _parted_lines (run_id, source_id, until)
+-- view _parted_runs (run_id)
+-- view _parted_runs__undo (run_id)
 -- view _passage_quotes (turn_id, quotes, has_files)
 -- view _passage_rooms (turn_id, bytes)
 -- view _passages (turn_id, ordinal, path, body, quotes)
@@ -1746,8 +1756,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, is_manifest, is_slice, decides, keeps_bodies, is_pattern, filter, found, needs, example, forbidden)
 -- view _resolve_command (command_id, message)
 -- view _response_prose (turn_id, prose)
+-- view _resting_runs (run_id)
+-- view _resting_runs__workflows (run_id)
 -- view _resting_trees (run_id, alias, archived_at, rests_since)
--- view _resting_workflows (run_id)
 -- view _rewind (run_id, run, turn, files, leave, decided_by, plan, request_id, lease)
 -- view _rewind_files (run_id, turn, path, change, child, hash_now, content_now, leads_to, hash_then, content_then, executable, stays)
 -- view _rewind_plans (run_id, turn, plan)
@@ -1755,6 +1766,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _rule_scopes (rule_set_id, scope)
 -- view _rule_stamps (turn_id, stamp)
 -- view _rules (domain_id, place, entry_id, path, content_id, chars)
+-- view _run_acceptances (run_id, accepted)
+-- view _run_acceptances__workflows (run_id, accepted)
 -- view _run_command (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_contents (run_id, entry_id, content_id)
 -- view _run_costs (run_id, cost)
@@ -1767,6 +1780,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _run_paths (run_id, path, entry_id, kind, scheme)
 -- view _run_plans (run_id, entry_id, path, shown_path, content_id, visibility, turn, since)
 -- view _run_process (id, run_id, turn_id, action, path, destination, body, attributes, writer)
+-- view _run_progress__acceptance (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path, at)
 -- view _run_prompts (run_id, counted)
 -- view _run_question (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_rm (id, run_id, turn_id, action, path, destination, body, attributes, writer)
@@ -1776,6 +1790,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _run_skills (run_id, id, scope, name, description, kind, origin, source, made_of, problem, left_out, added_by, changed_at)
 -- view _run_status_after_loop (loop_status, run_status)
 -- view _run_statuses (run_id, status)
+-- view _run_story__workflows (run, loop, turn, place, step, kind, action, target, status, outcome, exit_code, seconds, changes, outputs, decided_by, text, message, at)
 -- view _run_think (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_update (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _running_steps (run_id, child_run_id, status)
@@ -1911,9 +1926,13 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _web_requests (effect_id, target, answer, etag, last_modified, seconds, size, redirects, hosts, search_engine, results)
 -- view _wider_scopes (scope, wider, distance)
 -- view _work_costs (run_id, cost)
--- view _workflow_acceptances (run_id, accepted)
 -- view _workflow_ends (run_id, effect_id, status, answer, reason)
+-- view _working_effects (run_id, effect_id)
+-- view _working_effects__workflows (run_id, effect_id)
+-- view _working_loops (loop_id, working_loop_id)
+-- view _working_loops__workflows (loop_id, working_loop_id)
 -- view _working_runs (run_id, working_run_id)
+-- view _working_runs__workflows (run_id, working_run_id)
 -- view _write_batch (command_id, run_id, edits)
 -- view _write_body (command_id, path, attributes, visibility, edit)
 -- view _write_found (entry_id, run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
@@ -2154,6 +2173,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _entry_metadata__keep_keys on _entry_metadata
 -- trigger _entry_metadata__keep_rows on _entry_metadata
 -- trigger _expect_at_rest__expect on _expect_at_rest
+-- trigger _expect_at_rest__expect_undone on _expect_at_rest
 -- trigger _expect_threads__expect on _expect_threads
 -- trigger _explain_rules__explain on _explain_rules
 -- trigger _fail_command__fail on _fail_command
@@ -2279,6 +2299,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger chunks__keep_keys on chunks
 -- trigger chunks__keep_rows on chunks
 -- trigger claim_files__claim on claim_files
+-- trigger claim_files__claim_step on claim_files
 -- trigger claim_lease__claim on claim_lease
 -- trigger claim_process__claim on claim_process
 -- trigger commands__ignore_repeats on commands

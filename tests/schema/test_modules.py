@@ -1,7 +1,7 @@
 """The core and its modules: who names whom, how a module is told from the core, and how points are composed.
 
-1. No file of the core names an object of a module, and no module an object of a module that it does not need, but for what
-   stands in LEFT. 2. The needs of modules have no circle. 3. A point has the rows of the parts of the modules in a file.
+1. No file of the core names an object of a module, and no module one of a module that it does not need. 2. The needs of
+modules have no circle. 3. A point has the rows of the parts of the modules in a file.
 
 spec: @modules
 """
@@ -16,30 +16,10 @@ import pytest
 
 import engine
 from engine.schema.build import installed
-from engine.schema.modules import Module, compose, in_order
+from engine.schema.modules import Module, compose, in_order, point_of
 
 OBJECT = re.compile(r"^create (?:unique |virtual )?(?:table|view|trigger|index) (?:if not exists )?(\w+)", re.MULTILINE)
 WORD = re.compile(r"\b\w+\b")
-LEFT: dict[str, set[str]] = {
-    "": {
-        "_acceptance_log",
-        "_loop_acceptances",
-        "acceptance_checks",
-        "acceptances",
-        "_share_file",
-        "model_tiers",
-        "_expect_at_rest",
-        "rewinds",
-        "_resting_workflows",
-        "_workflow_acceptances",
-        "step_list",
-        "step_runs",
-        "workflow_runs",
-        "workflow_steps",
-        "workflows",
-    },
-}
-"""The references that are not yet cut: the names, by who has them."""
 
 
 @cache
@@ -75,7 +55,7 @@ def allowed(owner: str) -> set[str]:
 def test_a_file_names_only_what_its_module_needs(owner: str) -> None:
     found = {name for each, text in texts() if each == owner for name in named(text)}
     strange = {name for name in found if owners()[name] not in allowed(owner)}
-    assert strange == LEFT.get(owner, set()), sorted(f"{owners()[name]}: {name}" for name in strange)
+    assert not strange, sorted(f"{owners()[name]}: {name}" for name in strange)
 
 
 def test_each_module_says_what_it_is_for() -> None:
@@ -120,6 +100,6 @@ def test_a_part_has_the_columns_of_its_point(db: engine.Database) -> None:
     for part in parts:
         columns = [
             [row["name"] for row in db.rows("select name from pragma_table_info(?)", (name,))]
-            for name in (part, part.partition("__")[0])
+            for name in (part, point_of(part)[0])
         ]
         assert columns[0] == columns[1], part
