@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 import json
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import accumulate, count
 
 from engine.functions.counts import counted
@@ -26,9 +27,8 @@ def manifest_text(entries: str | None, rate: float | None, most: int | None) -> 
     `rate` characters each. With a `most` of NULL the list is whole. Folders are opened from the top, small ones first. NULL
     for none.
     """
-    found = [
-        (path, _line(path, _said(chars, note, rate)), chars or 0) for path, chars, note in json.loads(entries or "[]")
-    ]
+    said = cache(lambda chars, note: _said(chars, note, rate))  # many files are as long as others
+    found = [(path, _line(path, said(chars, note)), chars or 0) for path, chars, note in json.loads(entries or "[]")]
     lines = [line for _, line, _ in found]
     if most is None or sum(map(len, lines)) + len(lines) <= most:
         return "\n".join(lines) or None

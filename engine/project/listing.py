@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.db.own_files import Identity
 from engine.errors import PermissionDenied
@@ -22,8 +21,7 @@ _LONGEST = 2048
 """The characters of the longest path that an entry can have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A file: `path` relative to the root, in POSIX form; `size` in bytes, `mtime_ns` in nanoseconds."""
 
     path: str
@@ -52,9 +50,9 @@ class Listing:
     def member(self, name: str) -> Member | None:
         """The file `name`; None where it is no regular file, is protected, holds keys, is too long or in a linked folder."""
         folder, _, last = name.rpartition("/")
-        if last in _NO_NAMES or len(name) > _LONGEST or "\0" in name or not is_unicode(name):
+        if last in _NO_NAMES or len(name) > _LONGEST or "\0" in name or not (name.isascii() or is_unicode(name)):
             return None
-        if not self._is_open(folder):
+        if not (self._folders[folder] if folder in self._folders else self._is_open(folder)):
             return None
         try:
             status = os.lstat(f"{self._root}/{name}")
@@ -66,12 +64,12 @@ class Listing:
             if self._workspace.link_fault(name):
                 self.refused[name] = os.lstat(f"{self._root}/{name}").st_mtime_ns
             return None
-        identity = (status.st_dev, status.st_ino)
-        if not stat.S_ISREG(status.st_mode) or identity in self._own or is_protected([last]):
+        mode, identity = status.st_mode, (status.st_dev, status.st_ino)
+        if not stat.S_ISREG(mode) or identity in self._own or last.casefold() in PROTECTED:
             return None
         if self._keys.has_link(status):
             return None
-        return Member(name, status.st_size, status.st_mtime_ns, is_executable(status) and not is_link)
+        return Member(name, status.st_size, status.st_mtime_ns, bool(mode & stat.S_IXUSR) and not is_link)
 
     def _is_open(self, folder: str) -> bool:
         """Whether a folder and those above it are real ones and not protected."""

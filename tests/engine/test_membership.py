@@ -10,8 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.errors import Overflow
+from engine.project.membership import _ANY_KEYS, _KEY_ENDINGS, _KEY_FILES, holds_keys
 from engine.project.workspace import Member, Workspace
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -333,3 +336,14 @@ def test_a_repository_that_leads_into_itself_is_listed_once(tmp_path: Path) -> N
     (tmp_path / "inner/.git").write_text("gitdir: ../.git\n")
     names = [member.path for member in Workspace(tmp_path, None).members(added=[], ignored=[], limit=100)]
     assert names == ["a.txt"]
+
+
+PARTS = st.sampled_from(
+    [*sorted(_KEY_FILES), *sorted(_KEY_ENDINGS), ".env", ".Env.local", ".ssh", "/", "a", "İ", ".", "\n"]
+)
+
+
+@given(st.lists(st.lists(PARTS, min_size=1, max_size=5).map("".join), min_size=1, max_size=4))
+def test_a_look_at_many_names_misses_none_that_holds_keys(names: list[str]) -> None:
+    found = _ANY_KEYS.search("\0".join(names).casefold()) is not None
+    assert found or not any(map(holds_keys, names))
