@@ -3,8 +3,9 @@
 Whoever opens a file parses its schema, and whoever drives a run compiles its statements: both take longer than most tests.
 So between two tests the pages of a fresh file are put in the place of those that a test has left, with the number by which
 SQLite tells schemas apart. Connections, those of drivers in other threads among them, are not closed with their handles but
-given to the next ones. Where a test has left anything else on one (a transaction, another pragma, a temporary trigger, a
-function), it is closed; where it has left a handle, a file, a right or another schema, the file is thrown away.
+given to the next ones. The file has all modules, because to take one in changes its schema. Where a test has left anything
+else on a connection (a transaction, another pragma, a temporary trigger, a function), it is closed; where it has left a
+handle, a file, a right or another schema, the file is thrown away.
 """
 
 from __future__ import annotations
@@ -53,6 +54,11 @@ _kept: list[_Kept] = []
 """Those that no test has."""
 _CLOSED = apsw.Connection(":memory:")
 _CLOSED.close()
+
+
+def take_in_all(db: engine.Database) -> None:
+    """Take all modules into a file."""
+    db.install(*(module.name for module in installed().offered))
 
 
 @contextmanager
@@ -178,6 +184,8 @@ class _Kept:
         self._idle: list[_Connection] = []
         self._lent = 0
         self._lock = threading.Lock()
+        with engine.open(self.path) as db:
+            take_in_all(db)
         self._idle.append(_made(lambda: engine.open(self.path).connection))
         self._file = apsw.Connection(str(self.path))
         self._image = apsw.Connection(str(Path(self.folder.name) / "image.db"))

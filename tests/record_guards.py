@@ -333,6 +333,8 @@ FREE = {
     "_search_ranks": "work in hand",
     "search_rankers": "vocabulary",
     "engine_meta": "what the rules of the file were made from",
+    "engine_modules": "what the rules of the file were made from",
+    "module_offers": "the installed ones",
     "engine_objects": "what the rules of the file were made from",
 }
 """The tables that hold no record, and what they hold."""

@@ -21,6 +21,7 @@ from engine.cli import app
 from engine.functions.catalogue import Late, own_functions
 from engine.functions.limits import LIMITS
 from engine.rpc.methods import METHODS, NOTIFICATIONS, Method
+from engine.schema.build import installed
 from tests.record_guards import RECORD, sql_files
 
 PROMISE = re.compile(r"\bas\n((?:--[^\n]*\n)+)")
@@ -33,6 +34,7 @@ def database() -> engine.Database:
     """A fresh database, gone when the process ends."""
     folder = tempfile.TemporaryDirectory(prefix="spec-")
     db = engine.open(Path(folder.name) / "spec.db")
+    db.install(*(module.name for module in installed().offered))
     atexit.register(folder.cleanup)
     atexit.register(db.close)
     return db

@@ -26,7 +26,7 @@ from typing import Any
 import apsw
 import pytest
 from audit import audit
-from fresh import fresh
+from fresh import fresh, take_in_all
 
 import engine
 from engine.behaviour.joining import hang_in
@@ -218,7 +218,8 @@ class SqlItem(pytest.Item):
     def _with_stdlib(self) -> None:
         with tempfile.TemporaryDirectory(prefix="sqltest-") as folder:
             path = Path(folder) / "t.db"
-            engine.open(path).close()
+            with engine.open(path) as db:
+                take_in_all(db)
             connection = sqlite3.connect(path, isolation_level=None)
             try:
                 engine.register(connection)

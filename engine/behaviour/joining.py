@@ -60,15 +60,17 @@ def join_threads(db: Store, run: str) -> None:
 
     Raises `ValidationError` (400) for a thread that is no program, and for a setting that names none.
     """
-    for found in db.rows(_JOINS, (run,)):
-        db.insert("join_threads", **found)
-        hang_in(db)
+    if db.has("threads"):
+        for found in db.rows(_JOINS, (run,)):
+            db.insert("join_threads", **found)
+            hang_in(db)
 
 
 def expect_threads(db: Store, run: str) -> None:
     """Raise the `ValidationError` (400) that `join_threads` would raise, and join none."""
-    for found in db.rows(_JOINS, (run,)):
-        db.insert("_expect_threads", **found)
+    if db.has("threads"):
+        for found in db.rows(_JOINS, (run,)):
+            db.insert("_expect_threads", **found)
 
 
 def hang_in(db: Store) -> None:

@@ -89,6 +89,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _program("bash", "commands run in sh instead")
     yield from _sandbox()
     yield _database(db)
+    yield from _modules(db)
     yield from _log(db)
     yield _model(db)
 
@@ -263,6 +264,20 @@ def _database(given: Path | None) -> Check:
         return Check("database", "missing", refusal(path, unknown))
     detail = f"{path}, {runs} run{'' if runs == 1 else 's'}, {size:.1f} MB"
     return Check("database", "ok", f"{detail}; {differs}" if differs else detail)
+
+
+def _modules(given: Path | None) -> Iterator[Check]:
+    """The modules that the database has taken in."""
+    import engine
+    from engine.db.locate import database_to_read
+    from engine.errors import EngineError
+
+    try:
+        with engine.open(database_to_read(given, Path.cwd()), read_only=True) as db:
+            names = [row["name"] for row in db.rows("select name from engine_modules order by name")]
+    except EngineError:
+        return
+    yield Check("modules", "ok", ", ".join(names) or "none yet; the database takes one in when it is first used")
 
 
 def _log(given: Path | None) -> Iterator[Check]:

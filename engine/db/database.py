@@ -236,8 +236,15 @@ class Store:
         names = [module.name for module in installed().offered]
         for unknown in [module for module in modules if module not in names]:
             raise NotFound(f"module {unknown!r}: there is none; there are {', '.join(names)}")
-        with self.transaction(), self.clear_errors:
-            install(self.connection, modules)
+        if not all(map(self.has, modules)):
+            with self.transaction(), self.clear_errors:
+                install(self.connection, modules)
+
+    def take_in(self, run: str) -> None:
+        """Take in the modules that a run needs and its file lacks."""
+        wanted = self.tuples("select module from _wanted_modules where run = ?", (run,))
+        if wanted:
+            self.install(*(module for (module,) in wanted))
 
     def execute_ahead(self, sql: str, bindings: Bindings = ()) -> None:
         """`execute`, ahead of a transaction of this thread before which nothing is done in the world.

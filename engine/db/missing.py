@@ -2,14 +2,14 @@
 
 A statement that writes takes the module in, within its own transaction. One that looks sees the module as one that holds
 nothing: for as long as it runs, the module's views are temporary ones, over tables of a fresh file in memory. The file is
-not changed by that, and may be open for reading only.
+not changed by that, and may be open for reading only. Within a transaction they are taken in and rolled back.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
 import apsw
@@ -46,21 +46,41 @@ def run_with(connection: apsw.Connection, sql: str, run: Callable[[], Result], f
 
     Raises that error where it is about something else.
     """
+    return look_with(connection, run, failed) if looks(sql) else write_with(connection, run, failed)
+
+
+def look_with(connection: apsw.Connection, run: Callable[[], Result], failed: BaseException) -> Result:
+    """What `run` gives, which looks, while the modules that it names are there as such that hold nothing."""
+    return _retried(connection, run, failed, lambda modules: shown(connection, modules))
+
+
+def write_with(connection: apsw.Connection, run: Callable[[], Result], failed: BaseException) -> Result:
+    """What `run` gives, which writes, after the file has taken in the modules that it names, in one transaction."""
+
+    @contextmanager
+    def taken_in(modules: list[str]) -> Iterator[None]:
+        with _writing(connection):
+            install(connection, modules)
+            yield
+
+    return _retried(connection, run, failed, taken_in)
+
+
+def _retried(
+    connection: apsw.Connection,
+    run: Callable[[], Result],
+    failed: BaseException,
+    having: Callable[[list[str]], AbstractContextManager[None]],
+) -> Result:
     modules: list[str] = []
-    while True:
-        module = missing_in(connection, failed)
-        if module is None or module in modules:
-            raise failed
+    while (module := missing_in(connection, failed)) is not None and module not in modules:
         modules.append(module)
         try:
-            if looks(sql):
-                with shown(connection, modules):
-                    return run()
-            with _writing(connection):
-                install(connection, modules)
+            with having(modules):
                 return run()
         except (apsw.SQLError, NeedsModule) as error:
             failed = error
+    raise failed
 
 
 @contextmanager
@@ -81,31 +101,52 @@ def _writing(connection: apsw.Connection) -> Iterator[None]:
 @contextmanager
 def shown(connection: apsw.Connection, modules: list[str]) -> Iterator[None]:
     """While modules that the file has not are there as such that hold nothing but their seeds."""
+    confined = connection.execute("pragma query_only").get  # what follows counts as a write
+    connection.execute("pragma query_only = off").fetchall()
+    try:
+        with _taken_in_for_now(connection, modules) if connection.in_transaction else _beside(connection, modules):
+            if confined:
+                connection.execute("pragma query_only = on").fetchall()
+            yield
+            connection.execute("pragma query_only = off").fetchall()
+    finally:
+        if confined:
+            connection.execute("pragma query_only = on").fetchall()
+
+
+@contextmanager
+def _taken_in_for_now(connection: apsw.Connection, modules: list[str]) -> Iterator[None]:
+    """While modules are in the file: a part of its transaction that is rolled back. Nothing is attached within one."""
+    connection.execute("savepoint looking").fetchall()
+    try:
+        install(connection, modules)
+        yield
+    finally:
+        connection.execute("pragma query_only = off").fetchall()
+        connection.execute("rollback to looking").fetchall()
+        connection.execute("release looking").fetchall()
+
+
+@contextmanager
+def _beside(connection: apsw.Connection, modules: list[str]) -> Iterator[None]:
+    """While modules are temporary views over the tables of a fresh file in memory."""
     build = installed()
     there = build.having(present(connection))
     wanted = there.having({*(module.name for module in there.modules), *modules})
     views = _views_of(build, {module.name for module in wanted.modules} - {module.name for module in there.modules})
-    if not any(name == _BLANK for _, name, _ in connection.execute("pragma database_list").fetchall()):
-        connection.execute(f"attach ':memory:' as {_BLANK}").fetchall()
+    connection.execute(f"attach ':memory:' as {_BLANK}").fetchall()
+    try:
         image = bytearray(build.fresh.image)
         image[18:20] = b"\1\1"  # a database in memory cannot be in WAL mode
         connection.deserialize(_BLANK, bytes(image))
-    confined = connection.execute("pragma query_only").get  # a temporary view counts as a write
-    connection.execute("pragma query_only = off").fetchall()
-    try:
         for name, text in views.items():
-            connection.execute(f"create temp view if not exists {quoted(name)} {text}").fetchall()
-        if confined:
-            connection.execute("pragma query_only = on").fetchall()
+            connection.execute(f"create temp view {quoted(name)} {text}").fetchall()
         yield
     finally:
         connection.execute("pragma query_only = off").fetchall()
         for name in views:
             connection.execute(f"drop view if exists temp.{quoted(name)}").fetchall()
-        if not connection.in_transaction:
-            connection.execute(f"detach {_BLANK}").fetchall()
-        if confined:
-            connection.execute("pragma query_only = on").fetchall()
+        connection.execute(f"detach {_BLANK}").fetchall()
 
 
 def _views_of(build: Build, modules: set[str]) -> dict[str, str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NO_SERVERS = "ENGINE_MCP"
 """The variable that, as off, leaves out the MCP servers of the configuration."""
 _UNFINISHED = """
-    select 1 from jobs where ended_at is null
+    select 1 from _background_processes where ended_at is null
     union all
     select 1 from effects where state in ('pending', 'started') and state = 'started' and kind = 'process'
     union all

@@ -22,7 +22,7 @@ from engine.errors import EngineError, Overflow, PermissionDenied, ValidationErr
 from engine.functions import limits
 
 from .clear_errors import function_that_raised
-from .missing import missing_in, shown
+from .missing import look_with
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expression
@@ -102,9 +102,16 @@ def _answer(
 ) -> Answer:
     refused: list[str] = []
     watch = _Watch(seconds)
-    try:
+
+    def fetched() -> tuple[Answer, limits.Allowance]:
         with _confined(connection, refused, watch), limits.Allowance(seconds, watch.is_over) as allowed:
-            found = _fetched(connection, query, bindings, limit)
+            return _fetched(connection, query, bindings, limit), allowed
+
+    try:
+        try:
+            found, allowed = fetched()
+        except apsw.SQLError as error:
+            found, allowed = look_with(connection, fetched, error)
     except (apsw.InterruptError, limits.Stopped) as error:
         raise watch.failure() from error
     except (apsw.TooBigError, apsw.NoMemError, MemoryError) as error:
@@ -112,9 +119,6 @@ def _answer(
             f"a value of the query has more than {limits.SQL_VALUE_BYTES:,} bytes; ask for less at once"
         ) from error
     except (apsw.AuthError, apsw.ReadOnlyError, apsw.BindingsError, apsw.SQLError) as error:
-        if module := missing_in(connection, error):
-            with shown(connection, [module]):
-                return _answer(db, connection, query, bindings, limit, seconds)
         if refused or isinstance(error, apsw.ReadOnlyError):
             raise PermissionDenied(_refusal(query, refused)) from error
         raise ValidationError(_explained(query, str(error))) from error

@@ -15,7 +15,7 @@ import apsw
 
 from engine import plugins
 from engine.db.late_calls import LateCalls
-from engine.errors import error_for
+from engine.errors import NeedsModule, error_for
 from engine.functions import Function
 from engine.functions.catalogue import own_functions
 
@@ -83,6 +83,11 @@ def _holds_keys(name: str | None) -> int:
     return int(name is not None and holds_keys(str(name)))
 
 
+def _needs_module(name: object) -> None:
+    """Raise the error that makes a handle of the engine take in a module."""
+    raise NeedsModule(str(name))
+
+
 def _denies(_: str) -> bool:
     return False
 
@@ -106,6 +111,7 @@ def register(
     impure = (
         Function("fail", 2, errors.fail),
         Function("late_call", 14, errors.noting(late.call)),
+        Function("needs_module", 1, errors.noting(_needs_module)),
         Function("now", 0, clock),
         Function("last_error", 0, errors.last_error),
         Function("is_confirmed", 1, lambda text: int(text is not None and confirmed(str(text)))),

@@ -25,6 +25,7 @@ def question_of(
     `packet` is what stands beside the prompt, None where that is not known, and `effort` how hard the model is to think. May
     load an embedder: call it outside of a transaction.
     """
+    db.install("answer_cache")
     turn = db.row("select asked_of, prompt from _cacheable_turns where turn_id = ?", (turn_id,))
     if turn is None or packet is None:
         return None

@@ -178,7 +178,8 @@ class Driver:
         """Tell the file what this driver can do, and what one before it has left."""
         pages.offer_search(self._db, self._run, self._lease.token)
         self._db.offer_tools(self._run, self._lease.token)
-        if self._db.value(_DELEGATES, (self._run,)):
+        self._db.take_in(self._run)
+        if self._db.has("delegation") and self._db.value(_DELEGATES, (self._run,)):
             self._db.insert("offer_delegation", run=self._run, lease=self._lease.token)
         join_threads(self._db, self._run)
         self._performer.recover_jobs(self._run)
@@ -230,7 +231,11 @@ class Driver:
         return bool(self._db.value(_CHILD, (self._run,)))
 
     def _begin(self, _: Row) -> None:
-        if self._is_child and self._db.value("select 1 from _spent_children where run = ?", (self._run,)):
+        if (
+            self._is_child
+            and self._db.has("delegation")
+            and self._db.value("select 1 from _spent_children where run = ?", (self._run,))
+        ):
             self._db.insert("_stop_spent_child", run=self._run)
         else:
             self._db.call_door("begin_turn", run=self._run, lease=self._lease.token)
@@ -247,6 +252,7 @@ class Driver:
             files.bring_pictures(self._db, step["turn_id"])
         if self._performer.jobs:
             self._db.insert("show_job_output", run_id=step["run_id"])
+        self._db.take_in(self._run)
         prepare_turn(self._db, step["turn_id"])
         self._renderer.offer(step["turn_id"], self._lease.token)
         self._model_calls.open(step["turn_id"])
@@ -277,7 +283,8 @@ class Driver:
 
     def _decide(self, step: Row) -> bool:
         """Ask about the open proposals of the run and those below it, one after the other; False when one stays open."""
-        self._db.insert("wait_for_children", run_id=step["run_id"])
+        if self._db.has("delegation"):
+            self._db.insert("wait_for_children", run_id=step["run_id"])
         if self._on_proposal is None:
             return False
         decided = False

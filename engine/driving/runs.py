@@ -69,6 +69,7 @@ def prompt(
         if path is not None:
             db.insert("verb_set", run=alias, path=path, body=piped)
         note_root(db, alias, root)
+        db.take_in(alias)
         expect_threads(db, alias)
         if claim is not None:
             claim(alias)

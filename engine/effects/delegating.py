@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 def perform(db: Store, token: str | None, children: Children, run_id: int) -> None:
     """Start the children that effects of a run wait for, drive those that have not ended, and report those that have."""
+    db.install("delegation")
     with db.transaction():
         for (effect_id,) in db.tuples("select effect_id from _open_delegations where run_id = ?", (run_id,)):
             db.insert("start_delegation", effect_id=effect_id, lease=token, fault=_fault(db, effect_id))

@@ -21,6 +21,7 @@ def perform(db: Store, effect: Row) -> dict[str, Any]:
     from engine.knowledge.discovery import discover_or_words
     from engine.knowledge.embedders import embedder
 
+    db.install("discovery")
     asked = db.row("select * from _find_requests where effect_id = ?", (effect["effect_id"],))
     assert asked is not None, "an effect of this kind has its request"
     found, failure = discover_or_words(

@@ -23,6 +23,7 @@ def perform(db: Store, stopped: threading.Event, effect: Row) -> dict[str, Any]:
 
     Raises `Stopped` when `stopped` is set; the effect is performed again then.
     """
+    db.install("web")
     request = db.row("select * from _web_requests where effect_id = ?", (effect["effect_id"],))
     assert request is not None, "an effect of the web has its request"
     if request["answer"]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Output = Callable[[int, str], None]
 _CANCEL = "select asked_by || coalesce(': ' || reason, '') from process_cancels where effect_id = ?"
-_OURS = "select 1 from pending_effects where effect_id = ?"
+_OURS = "select 1 from pending_effects where effect_id = ? and (state = 'pending' or kind not in ('process', 'job'))"
 _OF_RUN = (
     "where run_id = :run and (not :requested or effect_id in (select effect_id from _requested_effects)) "
     "order by effect_id"
@@ -139,6 +139,8 @@ class Performer:
 
     def recover_jobs(self, run: str) -> None:
         """The same for commands in the background that a driver before this one has left; those that were kept go on."""
+        if not self._db.has("jobs"):
+            return
         for job in self._db.rows(
             "select j.* from _leftover_jobs as j join runs as r on r.id = j.run_id where r.alias = ?", (run,)
         ):
@@ -191,7 +193,8 @@ class Performer:
 
     def _claimed_failure(self, effect: Row) -> dict[str, Any] | None:
         """Claim the file of an effect for its run; a failure where a run that works at the same time was first."""
-        if effect["kind"] not in ("file_write", "file_delete") or not self._is_child(effect["run_id"]):
+        written = effect["kind"] in ("file_write", "file_delete")
+        if not written or not self._db.has("delegation") or not self._is_child(effect["run_id"]):
             return None
         which = (effect["effect_id"],)
         with self._db.transaction():

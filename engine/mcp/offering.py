@@ -92,6 +92,7 @@ class Servers:
             for each in self._offered():
                 items = [_row(item) for item in each.items if item.kind != "tool"]
                 db.insert("_keep_mcp_items", server=each.server, items=json.dumps(items))
+            db.take_in(run)  # many tools are narrowed
         return names
 
     def _offered(self) -> Iterator[Offered]:

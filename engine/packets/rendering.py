@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 _Packets = dict[str, tuple[int, Message, list[str]]]
 """For each role the id of its packet, the message, and the texts of its sections where they are known."""
 
-_LOOP_STATE = "select loop_id, (select value from settings where name = 'prompt_figures') from turns where id = ?"
+_LOOP_STATE = """
+    select loop_id, (select value from settings where name = 'prompt_figures'), (select count(*) from engine_modules)
+    from turns
+    where id = ?
+"""
 """The loop of a turn, and what may change the sections within it."""
 
 _MANY = 100

@@ -39,27 +39,8 @@ create table if not exists {MODULES_TABLE};
 """
 
 
-AT_FIRST = (
-    "web",
-    "jobs",
-    "pictures",
-    "purge",
-    "function_tools",
-    "mcp",
-    "acceptance",
-    "workflows",
-    "delegation",
-    "threads",
-    "undo",
-    "rules",
-    "instructions",
-    "discovery",
-    "skills",
-    "layers",
-    "relations",
-    "answer_cache",
-)
-"""The modules that a new file has. They are those of which the core still names something."""
+AT_FIRST: tuple[str, ...] = ()
+"""The modules that a new file has."""
 
 
 @dataclass(frozen=True)
@@ -219,11 +200,12 @@ def installed() -> Build:
     files = {name: _sql_files(each) for name, each in folders.items()}
     found = {name: module_of(name, of_it) for name, of_it in files.items() if of_it}
     modules = {name: module for name, module in found.items() if module}
-    core = sorted(file for name, of_it in files.items() if name not in modules for file in of_it)
+    core = [file for name, of_it in files.items() if name not in modules for file in of_it]
+    offers = [file for module in modules.values() for file in module.offers]
     offered = in_order(modules, modules)
     return Build(
         VERSION,
-        (("", BOOTSTRAP), *core),
+        (("", BOOTSTRAP), *sorted([*core, *offers])),
         migrations,
         texts.personas(),
         tuple(plugins.sql_files()),

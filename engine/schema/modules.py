@@ -14,12 +14,15 @@ from dataclasses import dataclass
 import apsw
 
 _NEEDS = re.compile(r"^-- needs: (.+)$", re.MULTILINE)
+_OFFER = re.compile(r"^\d+_\w+_offer\.sql$")
 _NOTHING = "nothing"
 _ROWS, _AND = "select * from {}", "\nunion all\n"
 _PARTS = r"\nunion all\nselect \* from \w+__\w+"
 """Where the parts begin in the text of a point."""
 _FOR_PEOPLE = ("_run_progress", "_run_story")
 """The beginnings of parts of views for people."""
+_ONLY_PARTS = re.compile(r" as\nselect \* from \w+__\w+\Z")
+"""The end of a point that has no rows of its own, before its second part."""
 _NO_ROWS = "where false"
 """The end of a point that has no rows of its own."""
 
@@ -39,38 +42,53 @@ Files = tuple[tuple[str, str], ...]
 class Module:
     """A part of the engine that a file can do without.
 
-    `title` is the sentence at the head of its first file, `needs` are the modules that it cannot do without.
+    `title` is the sentence at the head of its first file, `needs` are the modules that it cannot do without. `offers` are
+    the files that are run with the core, so that a file that lacks the module has something to name.
     """
 
     name: str
     title: str
     needs: tuple[str, ...]
     files: Files
+    offers: Files = ()
 
 
 def module_of(name: str, files: Files) -> Module | None:
     """The module in a folder of that name; None if the folder is a part of the core."""
+    offers = tuple(file for file in files if _OFFER.search(file[0]))
+    files = tuple(file for file in files if file not in offers)
     head = files[0][1].partition("\n\n")[0]
     found = _NEEDS.search(head)
     if not found:
         return None
     needs = () if found[1] == _NOTHING else tuple(found[1].split(", "))
-    return Module(name, head.partition("\n")[0].removeprefix("-- "), needs, files)
+    return Module(name, head.partition("\n")[0].removeprefix("-- "), needs, files, offers)
 
 
 def in_order(modules: Mapping[str, Module], wanted: Iterable[str]) -> tuple[Module, ...]:
-    """The wanted modules and all that they need, each behind its needs, otherwise by the numbers of their files."""
-    taken: dict[str, Module] = {}
+    """The wanted modules and all that they need, each behind its needs, otherwise by the numbers of their files.
+
+    The order of two modules is the same whatever else is wanted: by it a file is told from that of another build.
+    """
+    ordered: dict[str, Module] = {}
+    needed: set[str] = set()
 
     def take(name: str) -> None:
-        if name not in taken:
-            for needed in sorted(modules[name].needs, key=lambda each: modules[each].files[0]):
-                take(needed)
-            taken[name] = modules[name]
+        if name not in ordered:
+            for each in sorted(modules[name].needs, key=lambda each: modules[each].files[0]):
+                take(each)
+            ordered[name] = modules[name]
 
-    for name in sorted(wanted, key=lambda each: modules[each].files[0]):
+    def need(name: str) -> None:
+        needed.add(name)
+        for each in modules[name].needs:
+            need(each)
+
+    for name in sorted(modules, key=lambda each: modules[each].files[0]):
         take(name)
-    return tuple(taken.values())
+    for name in wanted:
+        need(name)
+    return tuple(module for name, module in ordered.items() if name in needed)
 
 
 def point_of(part: str) -> tuple[str, str]:
@@ -103,7 +121,7 @@ def compose(connection: apsw.Connection, modules: Iterable[Module]) -> None:
 def _composed(point: str, text: str, parts: list[str]) -> str:
     """The text of a point with those parts. One without rows of its own is its parts alone, which SQLite sees through."""
     own, rows = re.split(_PARTS, text, maxsplit=1)[0], [_ROWS.format(part) for part in parts]
-    if own.endswith(_NO_ROWS):
+    if own.endswith(_NO_ROWS) or _ONLY_PARTS.search(own):
         return f"create view {point} as\n" + _AND.join(rows)
     return _AND.join([own, *rows])
 

@@ -40,6 +40,7 @@ _SEEDED = frozenset(
         "loop_transitions",
         "model_failures",
         "modes",
+        "module_offers",
         "outcomes",
         "packet_sections",
         "personas",

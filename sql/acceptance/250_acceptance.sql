@@ -35,16 +35,6 @@ create index if not exists idx_acceptance_checks_loop_id on acceptance_checks (l
 
 create unique index if not exists idx_acceptance_checks_command_id on acceptance_checks (command_id);
 
--- seeds
-
-insert into run_options (name, scope, kind, least, most, meaning) values
-    ('accept', 'loop', 'text', null, null, 'what its result has to fulfil; a judge says whether it does'),
-    ('accept_command', 'loop', 'text', null, 100000, 'a command line that accepts its result by the exit code 0'),
-    ('accept_attempts', 'loop', 'whole', 1, null, 'results that are checked; the last one is kept'),
-    ('accept_model', 'loop', 'text', null, null, 'alias of the model that judges')
-on conflict (name) do update set
-    scope = excluded.scope, kind = excluded.kind, least = excluded.least, most = excluded.most, meaning = excluded.meaning;
-
 -- views
 
 -- A result that was not accepted is not to be given again.

@@ -296,9 +296,19 @@ begin
         );
 end;
 
+-- A module whose files are there comes first: this fails, and whoever scans takes it in and tries again.
 create trigger _end_scan__note
 instead of insert on _end_scan
 begin
+    select needs_module(o.module)
+    from runs as r
+    cross join module_offers as o on o.kind = 'file' and o.module not in (select name from engine_modules)
+    where r.id = new.run_id
+        and exists (
+            select 1
+            from _guidance_files as f
+            where f.project_id = r.project_id and f.kind <> 'missing' and f.path glob o.name
+        );
     -- another process may have aborted it in the meantime
     update turns
     set scanned = 1

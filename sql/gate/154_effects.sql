@@ -185,7 +185,8 @@ begin
     values (new.id, 'accepted');
 end;
 
--- Refused without the token of the lease in force. A driver that takes over may mark a started effect again.
+-- Refused without the token of the lease in force. A driver that takes over may mark a started effect again, but not a
+-- command that somebody has begun: only another client takes that up.
 create trigger start_effect__start
 instead of insert on start_effect
 begin
@@ -196,6 +197,14 @@ begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run, or a client carries it out')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
+    select fail(409, 'effect ' || new.effect_id || ': was begun already, and is not begun again')
+    from effects as f
+    where f.id = new.effect_id
+        and f.kind = 'process'
+        and f.state = 'started'
+        and not exists (
+            select 1 from process_claims as k where k.proposal_id = f.proposal_id and k.claimant = new.lease
+        );
     update effects
     set state = 'started', identity = new.identity, started_at = now()
     where id = new.effect_id and state in ('pending', 'started');

@@ -7,16 +7,6 @@
 
 -- seeds
 
-insert into categories (name, meaning) values
-    ('plan', 'the plan that is being worked down: <plan>')
-on conflict (name) do update set meaning = excluded.meaning;
-
-insert into schemes (
-    name, category, default_scope, default_visibility, writable_by, model_visible, searchable, gated, meaning
-) values
-    ('plan', 'plan', 'run', 'visible', '["model","plugin"]', 1, 0, 0, 'a plan, as a checklist')
-on conflict (name) do nothing;
-
 insert into packet_sections (name, profile, role, ordinal, source, template, live, cached, stamps) values
     ('plan', 'full', 'user', 160, '_packet_plan', 'plan', 0, 0, '_plan_stamps')
 on conflict (profile, role, name) do update set source = excluded.source, stamps = excluded.stamps;

@@ -29,7 +29,33 @@ on conflict (name) do update
     set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised, reads = excluded.reads,
         modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;
 
+create view offer_search as
+-- Say that the driver of a run can search: insert into offer_search (run, lease). The tool search is open in the run for
+-- as long as it has this driver.
+select r.alias as run, l.token as lease
+from leases as l
+join runs as r on r.id = l.run_id
+where false;
+
 -- triggers
+
+-- Refused without the token of the run's lease.
+create trigger offer_search__offer
+instead of insert on offer_search
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    select fail(409, 'run ' || new.run || ': another process drives it')
+    where not exists (
+        select 1
+        from leases as l
+        join runs as r on r.id = l.run_id
+        where r.alias = new.run and l.token = new.lease
+    );
+    update leases
+    set tools = json_set(coalesce(tools, '{}'), '$.search', 1)
+    where token = new.lease;
+end;
 
 -- Keep the text and the status, 102 where none is given; an unknown status fails the command.
 create trigger _run_update__run

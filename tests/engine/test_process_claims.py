@@ -136,6 +136,16 @@ def test_in_every_order_a_command_is_begun_by_one_alone(shared_db: engine.Databa
     assert len(set(scene.begun)) <= 1 or "a leaves" in order, order
 
 
+def test_a_driver_does_not_begin_what_a_client_had_begun(db: engine.Database) -> None:
+    """It had looked before the client began, and the client was gone when it came to it."""
+    scene = Scene(db)
+    for step in ("person accepts", "driver looks", "a begins", "a leaves"):
+        STEPS[step](scene)
+    with pytest.raises(engine.Conflict, match="was begun already"):
+        STEPS["driver begins"](scene)
+    assert scene.begun == ["a"]
+
+
 @pytest.fixture(scope="module")
 def shared_db(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with opened(tmp_path_factory.mktemp("claims")) as db:

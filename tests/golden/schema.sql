@@ -549,6 +549,13 @@ CREATE TABLE modes (
     meaning text not null
 ) strict, without rowid;
 
+CREATE TABLE module_offers (
+    module text not null,
+    kind text not null constraint module_offers_kind check (kind in ('setting', 'option', 'scheme', 'file', 'tools')),
+    name text not null,
+    primary key (module, kind, name)
+) strict, without rowid;
+
 CREATE TABLE node_statuses (
     name text primary key,
     is_settled integer not null constraint node_statuses_settled_flag check (is_settled in (0, 1)),
@@ -1921,6 +1928,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _view_statuses (run_id, entry_id, status)
 -- view _visible_pictures (turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, fault)
 -- view _waiting_effects (effect_id, run_id)
+-- view _wanted_modules (run, module)
 -- view _watched_files (run_id, project_id, root, paths, has_pictures)
 -- view _web_answers (effect_id, answer)
 -- view _web_requests (effect_id, target, answer, etag, last_modified, seconds, size, redirects, hosts, search_engine, results)

@@ -20,7 +20,7 @@ import pytest
 import typer
 from driving import DONE, GO_ON, script
 from engine_cli import engine as command
-from fresh import fresh, stays_open
+from fresh import fresh, stays_open, take_in_all
 
 import engine
 from engine.cli import app
@@ -175,6 +175,7 @@ def test_no_word_of_a_command_line_is_read_as_sql(tmp_path: Path, monkeypatch: p
     (root := tmp_path / "root").mkdir()
     monkeypatch.setattr("sys.stdin", io.StringIO())
     with engine.open(root / "t.db") as db:
+        take_in_all(db)
         db.run("Go", run="other", root=root, model=script(tmp_path, DONE))
         before = begun(db, tmp_path)
     with stays_open(root / "t.db"):

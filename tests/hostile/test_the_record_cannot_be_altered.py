@@ -18,6 +18,7 @@ from typing import Any
 import apsw
 import pytest
 from every_run import every_run
+from fresh import take_in_all
 from record_guards import FREE, RECORD, ROWID, Kept
 
 import engine
@@ -54,6 +55,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with runs in every state, as this build keeps it."""
     path = every_run().put(tmp_path_factory.mktemp("every"))
     with engine.open(path) as db:
+        take_in_all(db)
         db.execute(
             "insert into jobs (effect_id, run_id, loop_id, identity, started_at, ended_at, state) "
             "select min(id), run_id, 1, '{}', 1, 2, 'resolved' from effects"

@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import engine
+from engine.schema.build import installed
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "schema.sql"
 
@@ -45,7 +46,8 @@ def fresh_dump() -> str:
     """The schema of a fresh file."""
     with tempfile.TemporaryDirectory(prefix="schema-") as folder:
         path = Path(folder) / "fresh.db"
-        engine.open(path).close()
+        with engine.open(path) as db:
+            db.install(*(module.name for module in installed().offered))
         return schema_dump(path)
 
 

@@ -10,6 +10,7 @@ spec: @modules
 from __future__ import annotations
 
 import multiprocessing
+import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -159,6 +160,19 @@ def test_a_file_that_took_it_in_is_one_that_was_made_with_it(path: Path, module:
         assert sorted(objects_of(db.connection)) == sorted(installed().having([module]).fresh.objects)
     with opened(path) as db:
         assert update.is_fresh(db.connection)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_in_which_modules_come_is_all_one(path: Path, seed: int) -> None:
+    names = [module.name for module in installed().offered]
+    random.Random(seed).shuffle(names)
+    taken: set[str] = set()
+    with opened(path) as db:
+        for name in names[:8]:
+            db.install(name)
+            taken.add(name)
+            expected = installed().having(taken).fresh.objects
+            assert sorted(objects_of(db.connection)) == sorted(expected), name
 
 
 def test_an_object_of_an_app_stands_in_the_way_of_a_module(path: Path) -> None:

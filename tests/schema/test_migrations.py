@@ -23,7 +23,7 @@ from test_open import write_with
 import engine
 from engine.schema.build import VERSION, Build
 from engine.schema.objects import Object, normalized, objects_of
-from engine.schema.update import inspect, prepare
+from engine.schema.update import build_of, inspect, prepare
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,7 @@ def stored(objects: list[Object]) -> set[tuple[str, str, str]]:
 def test_a_migrated_file_is_what_a_fresh_one_is(path: Path, new: Build) -> None:
     migrate(path, new)
     with opened(path) as connection:
+        new = build_of(connection, new)
         assert stored(objects_of(connection)) == stored(list(new.fresh.objects))
         assert inspect(connection, new).is_current
         assert connection.execute("select body, title, weight from remark_list order by body").fetchall() == [

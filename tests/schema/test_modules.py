@@ -76,6 +76,10 @@ def test_a_module_stands_behind_what_it_needs() -> None:
     }
     assert [module.name for module in in_order(some, ["a", "c"])] == ["c", "b", "a"]
     assert [module.name for module in in_order(some, ["a"])] == ["b", "a"]
+    names = [module.name for module in installed().offered]
+    for module in installed().offered:
+        found = [each.name for each in in_order({each.name: each for each in installed().offered}, [module.name])]
+        assert found == [name for name in names if name in found]
 
 
 def test_a_point_has_the_rows_of_the_parts_that_are_there() -> None:
