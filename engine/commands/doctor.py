@@ -88,8 +88,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _program("git", "files of a project are found by a walk instead")
     yield _program("bash", "commands run in sh instead")
     yield from _sandbox()
-    yield _database(db)
-    yield from _modules(db)
+    yield from _database(db)
     yield from _log(db)
     yield _model(db)
 
@@ -238,7 +237,8 @@ def _first_line(command: list[str]) -> str:
     return done.stdout.partition("\n")[0].strip()
 
 
-def _database(given: Path | None) -> Check:
+def _database(given: Path | None) -> Iterator[Check]:
+    """The database, and the modules that it has taken in."""
     import engine
     from engine.db.locate import database_to_read
     from engine.errors import EngineError
@@ -249,35 +249,27 @@ def _database(given: Path | None) -> Check:
         path = database_to_read(given, Path.cwd())
     except EngineError as error:
         if given is None:
-            return Check("database", "ok", "none yet; 'engine run PROMPT' creates one here")
-        return Check("database", "missing", error.message)
+            yield Check("database", "ok", "none yet; 'engine run PROMPT' creates one here")
+        else:
+            yield Check("database", "missing", error.message)
+        return
     try:
         with engine.open(path, read_only=True, config=True) as db:
             sound = db.value("pragma quick_check")
             runs, size = db.value("select count(*) from runs"), path.stat().st_size / 1e6
+            modules = [row["name"] for row in db.rows("select name from engine_modules order by name")]
             differs, unknown, digest = db.differs, db.unknown, db.unknown_digest
     except EngineError as error:
-        return Check("database", "missing", error.message)
-    if sound != "ok":
-        return Check("database", "missing", f"{path}: is damaged ({sound})", "restore a copy")
-    if unknown and trusted(path) != digest:
-        return Check("database", "missing", refusal(path, unknown))
-    detail = f"{path}, {runs} run{'' if runs == 1 else 's'}, {size:.1f} MB"
-    return Check("database", "ok", f"{detail}; {differs}" if differs else detail)
-
-
-def _modules(given: Path | None) -> Iterator[Check]:
-    """The modules that the database has taken in."""
-    import engine
-    from engine.db.locate import database_to_read
-    from engine.errors import EngineError
-
-    try:
-        with engine.open(database_to_read(given, Path.cwd()), read_only=True) as db:
-            names = [row["name"] for row in db.rows("select name from engine_modules order by name")]
-    except EngineError:
+        yield Check("database", "missing", error.message)
         return
-    yield Check("modules", "ok", ", ".join(names) or "none yet; the database takes one in when it is first used")
+    if sound != "ok":
+        yield Check("database", "missing", f"{path}: is damaged ({sound})", "restore a copy")
+    elif unknown and trusted(path) != digest:
+        yield Check("database", "missing", refusal(path, unknown))
+    else:
+        detail = f"{path}, {runs} run{'' if runs == 1 else 's'}, {size:.1f} MB"
+        yield Check("database", "ok", f"{detail}; {differs}" if differs else detail)
+    yield Check("modules", "ok", ", ".join(modules) or "none yet; the database takes one in when it is first used")
 
 
 def _log(given: Path | None) -> Iterator[Check]:

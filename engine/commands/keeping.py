@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _KEPT = """
     select r.alias as run, substr(c.path, 1, length(c.path) - 2) as path, j.ended_at is null as runs, j.outcome, j.exit_code
-    from jobs as j
+    from _background_processes as j
     join runs as r on r.id = j.run_id
     join _effect_channels as c on c.effect_id = j.effect_id and c.channel = 1
     where j.effect_id in (select value from json_each(?))

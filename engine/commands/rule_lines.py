@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def rules_of_run(db: Store, run: str) -> dict[str, Any] | None:
     """The row of `run_rules` of a run with its lists; None for a run without rules, and in a file of another build."""
-    row = None if db.differs else db.row("select * from run_rules where run = ?", (run,))
+    row = None if db.differs or not db.has("rules") else db.row("select * from run_rules where run = ?", (run,))
     if row is None:
         return None
     lists = {name: json.loads(row[name] or "[]") for name in ("domains", "star_commands")}

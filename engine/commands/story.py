@@ -38,11 +38,11 @@ from (
     union all
     select
         l.sequence, t.sequence, t.sequence, -1, 'cached', null, null, null, null, null, null, null, null, null,
-        'turn ' || h.from_turn || ' of run ' || h.from_run, null, null
+        h.words, null, null
     from runs as r
     join turns as t on t.run_id = r.id
     join loops as l on l.id = t.loop_id
-    join _answer_hits as h on h.turn_id = t.id
+    join _event_words as h on h.turn_id = t.id and h.kind = 'answer.cached'
     where r.alias = :run
 )
 where :turn is null or turn = :turn

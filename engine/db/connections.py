@@ -14,7 +14,7 @@ import apsw
 
 from engine.errors import EngineError, NotFound
 from engine.schema import update as schemas
-from engine.schema.build import AT_FIRST, installed
+from engine.schema.build import installed
 from engine.trust import known_files
 from engine.trust.rights import Rights
 
@@ -61,7 +61,7 @@ def connect_to_write(
     connection = _held(path, new, private=private or path.parent.name == FOLDER)
     try:
         if str(path) == MEMORY:
-            installed().having(AT_FIRST).fresh.copy_to(connection)
+            installed().core.fresh.copy_to(connection)
         register(connection, clock, rights.confirmed, partial(known_files.is_beside, path))
         schemas.prepare(connection, trust, admit=admit)
         _use_wal(connection)
@@ -108,10 +108,10 @@ def _held(path: Path, new: NewFile | None, *, private: bool) -> apsw.Connection:
 def _make(path: Path, new: NewFile | None, *, private: bool) -> None:
     """Make a new file, which this user knows; where that fails, SQLite makes it when it is opened."""
     mark = known_files.new_mark()
-    if installed().having(AT_FIRST).fresh.write(path, mark, private=private):
+    if installed().core.fresh.write(path, mark, private=private):
         known_files.note_new(path, mark)
         if new is not None:
-            new.note_made(installed().having(AT_FIRST).fresh.marked(mark))
+            new.note_made(installed().core.fresh.marked(mark))
     elif private:
         with suppress(OSError), MAKING:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))

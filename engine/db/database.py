@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import apsw
 
@@ -16,11 +16,8 @@ from engine.arguments import check
 from engine.config.keys import Keys
 from engine.driving.given_models import GivenModels
 from engine.effects.kept_jobs import KeptJobs
-from engine.errors import Conflict, EngineError, NeedsModule, NotFound, ValidationError
-from engine.functions.limits import Allowance
+from engine.errors import Conflict, EngineError, ValidationError
 from engine.schema import update as schemas
-from engine.schema.build import installed
-from engine.schema.install import install
 from engine.schema.objects import Object, digest
 from engine.trust.rights import Rights
 
@@ -36,18 +33,14 @@ from .connections import (
 )
 from .header import check_header
 from .lines import Line, line_for
-from .missing import run_with
 from .new_file import NewFile
 from .onlooker import Onlooker
 from .own_files import identity
 from .registration import Clock
+from .statements import Bindings, Row, Statements
 
 if TYPE_CHECKING:
     from engine.tools.given import GivenTools
-
-Bindings = Sequence[Any] | Mapping[str, Any]
-Row = dict[str, Any]
-Result = TypeVar("Result")
 
 _CLOSING_S = 2.0
 """How long `close` waits for a statement of another thread; one that takes longer makes it a `Conflict`."""
@@ -62,23 +55,11 @@ def _insertion(target: str, columns: tuple[str, ...]) -> str:
     return f"insert into {target} ({names}) values ({places})"  # noqa: S608 - names are ours
 
 
-def _dicts(cursor: apsw.Cursor) -> list[Row]:
-    """The rows of a statement as dicts."""
-    try:
-        names = [column[0] for column in cursor.get_description()]
-        return [dict(zip(names, row, strict=True)) for row in cursor]
-    except apsw.ExecutionCompleteError:
-        return []
-    except BaseException:
-        cursor.close(True)  # who keeps the error would keep what is read as it is now
-        raise
-
-
 _NOTHING = dict.fromkeys(("door", "run", "lease", "path", "body", "attributes"))
 _CALL = _insertion("_call_door", tuple(_NOTHING))
 
 
-class Store:
+class Store(Statements):
     """An open engine file: rows out, rows in, transactions. Any thread may use it: each statement, and each `transaction`,
     has the one connection to itself, and other threads wait for its end.
 
@@ -91,8 +72,6 @@ class Store:
     """Of a file that is open for reading: what on the engine's tables neither the engine nor an installed plugin made."""
     unknown_digest: str = ""
     """What `trust` has to be for these, unless it is True."""
-    connection: apsw.Connection
-    """What the methods below use; called directly, it raises errors of apsw."""
     new_file: NewFile | None = None
     """Of a file that is open for writing with `config`: whether it was made for that."""
     _drivers = 0
@@ -187,114 +166,12 @@ class Store:
         """Whether the file that is open is no longer the one under its name: what is written now is lost."""
         return self.identity is not None and identity(self.place) != self.identity
 
-    def _run(self, sql: str, bindings: Bindings, take: Callable[[apsw.Cursor], Result]) -> Result:
-        """What `take` reads of a statement. What it names of a module that the file does not have is there for it."""
-
-        def run() -> Result:
-            return take(self.connection.execute(sql, bindings))
-
-        with self._own.alone(), self.clear_errors:
-            try:
-                return run()
-            except (apsw.SQLError, NeedsModule) as error:
-                return run_with(self.connection, sql, run, error)
-
-    def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
-        """All rows of a statement, each a dict from column name to value."""
-        return self._run(sql, bindings, _dicts)
-
-    def tuples(self, sql: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
-        """All rows of a statement as tuples, where there are many."""
-        return self._run(sql, bindings, apsw.Cursor.fetchall)
-
-    def row(self, sql: str, bindings: Bindings = ()) -> Row | None:
-        """The first row of a statement, or None."""
-        found = self.rows(sql, bindings)
-        return found[0] if found else None
-
-    def value(self, sql: str, bindings: Bindings = ()) -> Any:
-        """The first column of the first row of a statement, or None."""
-        found = self._run(sql, bindings, apsw.Cursor.fetchone)
-        return found[0] if found else None
-
-    def execute(self, sql: str, bindings: Bindings = ()) -> None:
-        """Run a statement for what it does; the patterns in it have the allowance of one statement."""
-        # in this order: who waits for the file keeps nobody from reading with this handle
-        turn = nullcontext() if self.in_transaction else self.line.turn()
-        with turn, Allowance():
-            self._run(sql, bindings, apsw.Cursor.fetchall)
-
-    def has(self, module: str) -> bool:
-        """Whether the file has taken in a module."""
-        return bool(self.value("select count(*) from engine_modules where name = ?", (module,)))
-
-    def install(self, *modules: str) -> None:
-        """Take modules into the file, with what they need. Nothing happens for those that it has.
-
-        Raises `NotFound` (404) for a name of none, `Conflict` (409) where something else has a name of theirs.
-        """
-        names = [module.name for module in installed().offered]
-        for unknown in [module for module in modules if module not in names]:
-            raise NotFound(f"module {unknown!r}: there is none; there are {', '.join(names)}")
-        if not all(map(self.has, modules)):
-            with self.transaction(), self.clear_errors:
-                install(self.connection, modules)
-
-    def take_in(self, run: str) -> None:
-        """Take in the modules that a run needs and its file lacks."""
-        wanted = self.tuples("select module from _wanted_modules where run = ?", (run,))
-        if wanted:
-            self.install(*(module for (module,) in wanted))
-
     def execute_ahead(self, sql: str, bindings: Bindings = ()) -> None:
         """`execute`, ahead of a transaction of this thread before which nothing is done in the world.
 
         It is committed, but a power cut before the end of that transaction may undo it.
         """
         self.execute(sql, bindings)
-
-    @property
-    def in_transaction(self) -> bool:
-        """Whether a transaction is open, but for one of another thread."""
-        if self._own.is_kept:
-            return False
-        with self._own.lock, self.clear_errors:
-            return self.connection.in_transaction
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """One transaction, begun as a writer; an error rolls all of it back. Inside another one it is part of that.
-
-        Other threads wait for its end. Raises `Conflict` (409) where another one keeps a transaction open.
-        """
-        if self.in_transaction:
-            yield
-            return
-        with self.line.turn(), self._own.kept():
-            try:
-                self.execute("begin immediate")
-                yield
-                self.execute("commit")
-            except BaseException:
-                # an interruption may come at the begin and at the commit too
-                if self.connection.in_transaction:
-                    self.connection.execute("rollback")
-                raise
-
-    @contextmanager
-    def savepoint(self) -> Iterator[None]:
-        """A transaction, or a part of the one that is open: an error rolls back what was done in it."""
-        with self.transaction():
-            self.execute("savepoint part")
-            try:
-                yield
-            except BaseException:
-                if self.in_transaction:  # a full disk ends all of it
-                    self.execute("rollback to part")
-                raise
-            finally:
-                if self.in_transaction:
-                    self.execute("release part")
 
     def held(self) -> AbstractContextManager[Any]:
         """While all statements use the same connection, `connection`, and no other thread uses it."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from functools import cache
 from typing import TypeVar
 
 import apsw
@@ -23,7 +24,7 @@ from engine.schema.objects import quoted
 Result = TypeVar("Result")
 
 _UNKNOWN = re.compile(r"no such table: (?:main\.)?(\w+)")
-_LOOKS = re.compile(r"(?:\s|--[^\n]*\n)*(?:select|values|explain|with)\b", re.IGNORECASE)
+_MAY_LOOK = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:select|values|explain|with)\b", re.IGNORECASE | re.DOTALL)
 _BLANK = "engine_blank"
 
 
@@ -36,21 +37,27 @@ def missing_in(connection: apsw.Connection, error: BaseException) -> str | None:
     return None if module is None or module in present(connection) else module
 
 
-def looks(sql: str) -> bool:
-    """Whether a statement only looks, by its first word; one that begins with `with` is taken for such."""
-    return _LOOKS.match(sql) is not None
-
-
 def run_with(connection: apsw.Connection, sql: str, run: Callable[[], Result], failed: BaseException) -> Result:
     """What `run` gives, which runs `sql` and has failed with an error, once the modules that it names are there.
 
-    Raises that error where it is about something else.
+    Raises that error if it is about something else.
     """
-    return look_with(connection, run, failed) if looks(sql) else write_with(connection, run, failed)
+    if _MAY_LOOK.match(sql) is None:
+        return write_with(connection, run, failed)
+    try:
+        return look_with(connection, run, failed)
+    except apsw.ReadOnlyError:
+        # a statement that begins with `with` may write
+        if connection.readonly("main"):
+            raise
+        return write_with(connection, run, failed)
 
 
 def look_with(connection: apsw.Connection, run: Callable[[], Result], failed: BaseException) -> Result:
-    """What `run` gives, which looks, while the modules that it names are there as such that hold nothing."""
+    """What `run` gives, which looks, while the modules that it names are there as such that hold nothing.
+
+    Raises `apsw.ReadOnlyError`, and changes nothing, if `run` writes.
+    """
     return _retried(connection, run, failed, lambda modules: shown(connection, modules))
 
 
@@ -85,9 +92,10 @@ def _retried(
 
 @contextmanager
 def _writing(connection: apsw.Connection) -> Iterator[None]:
-    """The transaction that is open, or one of its own."""
+    """A part of the transaction that is open, or one of its own; an error rolls it back."""
     if connection.in_transaction:
-        yield
+        with connection:
+            yield
         return
     connection.execute("begin immediate").fetchall()
     try:
@@ -100,15 +108,16 @@ def _writing(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def shown(connection: apsw.Connection, modules: list[str]) -> Iterator[None]:
-    """While modules that the file has not are there as such that hold nothing but their seeds."""
-    confined = connection.execute("pragma query_only").get  # what follows counts as a write
+    """While modules that the file has not are there as such that hold nothing but their seeds, and nothing is written."""
+    confined = connection.execute("pragma query_only").get  # making and dropping views counts as a write
     connection.execute("pragma query_only = off").fetchall()
     try:
         with _taken_in_for_now(connection, modules) if connection.in_transaction else _beside(connection, modules):
-            if confined:
-                connection.execute("pragma query_only = on").fetchall()
-            yield
-            connection.execute("pragma query_only = off").fetchall()
+            connection.execute("pragma query_only = on").fetchall()
+            try:
+                yield
+            finally:
+                connection.execute("pragma query_only = off").fetchall()
     finally:
         if confined:
             connection.execute("pragma query_only = on").fetchall()
@@ -122,9 +131,9 @@ def _taken_in_for_now(connection: apsw.Connection, modules: list[str]) -> Iterat
         install(connection, modules)
         yield
     finally:
-        connection.execute("pragma query_only = off").fetchall()
-        connection.execute("rollback to looking").fetchall()
-        connection.execute("release looking").fetchall()
+        if connection.in_transaction:  # a full disk ends all of it
+            connection.execute("rollback to looking").fetchall()
+            connection.execute("release looking").fetchall()
 
 
 @contextmanager
@@ -136,17 +145,28 @@ def _beside(connection: apsw.Connection, modules: list[str]) -> Iterator[None]:
     views = _views_of(build, {module.name for module in wanted.modules} - {module.name for module in there.modules})
     connection.execute(f"attach ':memory:' as {_BLANK}").fetchall()
     try:
-        image = bytearray(build.fresh.image)
-        image[18:20] = b"\1\1"  # a database in memory cannot be in WAL mode
-        connection.deserialize(_BLANK, bytes(image))
+        connection.deserialize(_BLANK, _tables_of(build.hash))
         for name, text in views.items():
             connection.execute(f"create temp view {quoted(name)} {text}").fetchall()
         yield
     finally:
-        connection.execute("pragma query_only = off").fetchall()
         for name in views:
             connection.execute(f"drop view if exists temp.{quoted(name)}").fetchall()
         connection.execute(f"detach {_BLANK}").fetchall()
+
+
+@cache
+def _tables_of(_: str) -> bytes:
+    """The tables of a fresh file of the installed build, which has this hash. Its views would be found before those of
+    the file, and would read tables that hold nothing.
+    """
+    with closing(apsw.Connection(":memory:")) as connection:
+        installed().fresh.copy_to(connection)
+        connection.execute("pragma writable_schema = on").fetchall()
+        connection.execute("delete from sqlite_schema where type in ('view', 'trigger')").fetchall()
+        connection.execute("pragma writable_schema = reset").fetchall()
+        connection.execute("vacuum").fetchall()
+        return connection.serialize("main")
 
 
 def _views_of(build: Build, modules: set[str]) -> dict[str, str]:

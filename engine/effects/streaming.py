@@ -104,8 +104,7 @@ class _Follower:
     def _whole(self) -> tuple[str, int] | None:
         """The text of an output that has ended, and how many characters of it there were."""
         found = self._db.tuples(
-            "select o.body, coalesce(k.printed, length(o.body)) from _process_outputs as o left join job_channels as k "
-            "on k.effect_id = o.effect_id and k.channel = o.channel where o.effect_id = ? and o.channel = ?",
+            "select body, printed from _process_outputs where effect_id = ? and channel = ?",
             (self._effect_id, self._channel),
         )
         return (found[0][0] or "", found[0][1] or 0) if found else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 import shutil
 import time
@@ -18,7 +19,7 @@ from typing import IO, TYPE_CHECKING
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 from engine.config.secrets import clean_environment
 from engine.effects.guarded import Guarded
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 _END_SECONDS = 2.0
 _TICK_SECONDS = 0.02
+_ANSWER = re.compile(rb'\s*\{(?=[^{}\[\]]*"jsonrpc")(?![^{}\[\]]*"method")[^{}\[\]]*"id"\s*:\s*(\d{1,15})\b')
+"""The beginning of an answer, before its result, with the number of its request."""
 
 Confine = Callable[[Server], AbstractContextManager["Confined | None"]]
 """What a server's program is started with."""
@@ -148,6 +151,10 @@ def _message(line: bytes, watch: Watch) -> SessionMessage | None:
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError:
+        if answer := _ANSWER.match(line):
+            # nested too deep, say: who asked is told at once, and does not wait
+            problem = ErrorData(code=PARSE_ERROR, message="its answer is none of the protocol: it cannot be read")
+            return SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(answer[1]), error=problem))
         text = line.decode(errors="replace").strip()
         if text:
             watch.noise = text[:LOG_CHARACTERS]

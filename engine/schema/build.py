@@ -39,10 +39,6 @@ create table if not exists {MODULES_TABLE};
 """
 
 
-AT_FIRST: tuple[str, ...] = ()
-"""The modules that a new file has."""
-
-
 @dataclass(frozen=True)
 class Build:
     """The version of the tables, the SQL files of the core in load order, the migrations, the personas, the SQL files of
@@ -66,6 +62,11 @@ class Build:
         offered = {module.name: module for module in self.offered}
         modules = in_order(offered, offered.keys() & set(names))
         return self._subsets.setdefault(modules, replace(self, modules=modules) if modules != self.modules else self)
+
+    @property
+    def core(self) -> Build:
+        """This build for a new file, which has no module."""
+        return self.having(())
 
     @cached_property
     def _subsets(self) -> dict[tuple[Module, ...], Build]:

@@ -8,7 +8,7 @@ of the core has the rows of the views `P__M` of all modules `M` besides its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 import apsw
@@ -19,8 +19,6 @@ _NOTHING = "nothing"
 _ROWS, _AND = "select * from {}", "\nunion all\n"
 _PARTS = r"\nunion all\nselect \* from \w+__\w+"
 """Where the parts begin in the text of a point."""
-_FOR_PEOPLE = ("_run_progress", "_run_story")
-"""The beginnings of parts of views for people."""
 _ONLY_PARTS = re.compile(r" as\nselect \* from \w+__\w+\Z")
 """The end of a point that has no rows of its own, before its second part."""
 _NO_ROWS = "where false"
@@ -91,12 +89,12 @@ def in_order(modules: Mapping[str, Module], wanted: Iterable[str]) -> tuple[Modu
     return tuple(module for name, module in ordered.items() if name in needed)
 
 
-def point_of(part: str) -> tuple[str, str]:
-    """The point and the module of a part; ('', '') for a view that is none. Parts of what people see begin with '_', too."""
+def point_of(part: str, views: Container[str]) -> tuple[str, str]:
+    """The point and the module of a part; ('', '') for a view that is none. A part of a view for people begins with '_'."""
     point, separator, module = part.partition("__")
     if not separator:
         return "", ""
-    return (point.removeprefix("_") if point in _FOR_PEOPLE else point), module
+    return (point if point in views else point.removeprefix("_")), module
 
 
 def compose(connection: apsw.Connection, modules: Iterable[Module]) -> None:
@@ -109,11 +107,11 @@ def compose(connection: apsw.Connection, modules: Iterable[Module]) -> None:
     owners = [module.name for module in modules]
     parts: dict[str, list[str]] = {}
     for name in views:
-        point, owner = point_of(name)
+        point, owner = point_of(name, views)
         if owner in owners and point in views:
             parts.setdefault(point, []).append(name)
     for point, names in parts.items():
-        names.sort(key=lambda name: owners.index(point_of(name)[1]))
+        names.sort(key=lambda name: owners.index(point_of(name, views)[1]))
         connection.execute(f'drop view "{point}"').fetchall()
         connection.execute(_composed(point, views[point], names)).fetchall()
 

@@ -17,7 +17,7 @@ import apsw
 from engine.db.header import another_application, refuse_newer, refuse_older
 from engine.errors import Conflict, PermissionDenied
 
-from .build import APPLICATION_ID, AT_FIRST, VERSION, Build, columns_of, drain, installed, note_rules
+from .build import APPLICATION_ID, VERSION, Build, columns_of, drain, installed, note_rules
 from .modules import present
 from .objects import Object, compare, digest, fingerprint, objects_of, quoted, rows_of
 
@@ -86,9 +86,8 @@ def prepare(
 
 
 def build_of(connection: apsw.Connection, build: Build | None = None) -> Build:
-    """`build`, by default the installed one, with the modules that a file has; an empty one gets those of a new file."""
-    is_empty = connection.execute("select 1 from main.sqlite_schema").get is None
-    return (build or installed()).having(AT_FIRST if is_empty else present(connection))
+    """`build`, by default the installed one, with the modules that a file has."""
+    return (build or installed()).having(present(connection))
 
 
 def _admit_all(_: apsw.Connection) -> None:

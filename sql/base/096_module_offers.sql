@@ -25,17 +25,16 @@ where o.module not in (select name from engine_modules)
     and case o.kind
         when 'setting'
             then exists (select 1 from setting_layers as s where s.name = o.name and s.value <> '')
-            or exists (
-                select 1
-                from settings as s
-                join _setting_defaults as d on d.name = s.name
-                where s.name = o.name and s.value is not d.value
-            )
         when 'option'
             then exists (
                 select 1
                 from loops as l
-                where l.run_id = r.id and l.status in (100, 102) and json_extract(l.config, '$.' || o.name) is not null
+                where l.run_id = r.id and l.status = 102 and json_extract(l.config, '$.' || o.name) is not null
+            )
+            or exists (
+                select 1
+                from loops as l
+                where l.run_id = r.id and l.status = 100 and json_extract(l.config, '$.' || o.name) is not null
             )
         when 'scheme'
             then exists (

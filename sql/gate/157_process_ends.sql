@@ -49,11 +49,17 @@ from effects as f
 join commands as m on m.id = f.command_id
 where f.kind = 'process';
 
--- The outputs of processes that the run has, with the text of those that have ended.
+-- How many characters an output had of which only the latest are kept.
+create view _printed_outputs as
+select null as effect_id, null as channel, null as printed
+where false;
+
+-- The outputs of processes that the run has, with the text of those that have ended, and how many characters were printed.
 create view _process_outputs as
-select n.effect_id, n.channel, n.path, n.run_id, n.entry_id, b.body
+select n.effect_id, n.channel, n.path, n.run_id, n.entry_id, b.body, coalesce(k.printed, length(b.body)) as printed
 from _channel_entries as n
-join _entry_bodies as b on b.run_id = n.run_id and b.entry_id = n.entry_id;
+join _entry_bodies as b on b.run_id = n.run_id and b.entry_id = n.entry_id
+left join _printed_outputs as k on k.effect_id = n.effect_id and k.channel = n.channel;
 
 -- All processes without an end, each with the driver that held its run last, with the server of the client that carries it
 -- out, or with its keeper. 'is_unheeded' is 1 for a kept one that was to end for as long as a lease lasts.

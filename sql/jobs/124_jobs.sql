@@ -52,6 +52,11 @@ select
     json_extract(detail, '$.keeper') as keeper, lease as token
 from jobs;
 
+-- How much they have printed, for the core.
+create view _printed_outputs__jobs as
+select effect_id, channel, printed
+from job_channels;
+
 -- Why a background command is not started. The driver asks for it before it starts one, so that other commands pay nothing.
 create view _job_refusals as
 select

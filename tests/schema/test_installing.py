@@ -104,6 +104,73 @@ def test_a_look_within_a_transaction_sees_what_it_has_written(path: Path) -> Non
         assert db.value("select body from personas where name = 'a'") == "x"
 
 
+INSERT_WITH = "with known (id) as (select null) insert into rule_sets (project_id) select id from known"
+
+
+def test_a_write_may_begin_with_with(path: Path) -> None:
+    with opened(path) as db:
+        db.execute(INSERT_WITH)
+        assert modules(db) == ["rules"]
+        assert db.value("select count(*) from rule_sets") == 1
+
+
+def test_a_write_that_begins_with_with_is_part_of_a_transaction(path: Path) -> None:
+    with opened(path) as db:
+        with suppress(RuntimeError), db.transaction():
+            db.execute(INSERT_WITH)
+            assert db.value("select count(*) from rule_sets") == 1
+            raise RuntimeError
+        assert modules(db) == []
+        with db.transaction():
+            db.execute(INSERT_WITH)
+        assert modules(db) == ["rules"]
+        assert db.value("select count(*) from rule_sets") == 1
+
+
+@pytest.mark.parametrize("statement", [INSERT_WITH, f"/* a note */ {INSERT_WITH}", DOMAIN])
+def test_who_reads_only_writes_into_no_module(path: Path, statement: str) -> None:
+    with engine.open(path, read_only=True) as db:
+        with pytest.raises(engine.EngineError):
+            db.execute(statement)
+        with pytest.raises(engine.EngineError):
+            db.sql(statement)
+        assert modules(db) == []
+
+
+def test_a_view_of_another_module_is_not_read_from_an_empty_file(path: Path) -> None:
+    with opened(path) as db:
+        db.execute("insert into personas (name, body) values ('a', 'x')")
+        # what a look names is there for it, but the rows of the core are those of the file
+        count = "select count(*) from personas"
+        assert db.value(f"select ({count}) from (select count(*) from rule_list)") == db.value(count)
+        assert db.value(f"select ({count}) from (select count(*) from rule_list), (select 1 from thread_list limit 1)")
+        assert db.rows("select 1 from rule_list where exists (select 1 from workflow_list)") == []
+
+
+def test_a_statement_that_fails_leaves_its_transaction_as_it_was(path: Path) -> None:
+    with opened(path) as db:
+        with db.transaction():
+            db.execute("insert into personas (name, body) values ('a', 'x')")
+            with pytest.raises(engine.EngineError):
+                db.execute("insert into rule_sets (project_id) values (4711)")
+            with pytest.raises(engine.EngineError):
+                db.rows("select fail(400, 'no') from (select count(*) from rule_list)")
+            assert modules(db) == []
+        assert db.value("select count(*) from personas where name = 'a'") == 1
+        assert modules(db) == []
+
+
+def test_a_look_that_fails_leaves_the_handle_as_it_was(path: Path) -> None:
+    with opened(path) as db:
+        for _ in range(2):
+            with pytest.raises(engine.EngineError, match="no"):
+                db.rows("select fail(400, 'no') from (select count(*) from rule_list)")
+        assert db.value("select count(*) from temp.sqlite_schema") == 0
+        assert {row["name"] for row in db.rows("pragma database_list")} <= {"main", "temp"}
+        db.execute(DOMAIN)
+        assert db.value("select count(*) from rule_sets") == 1
+
+
 def test_a_name_of_nothing_is_told_as_before(path: Path) -> None:
     with opened(path) as db:
         for statement in ("select * from nothing_there", "insert into nothing_there values (1)"):

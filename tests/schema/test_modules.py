@@ -104,6 +104,6 @@ def test_a_part_has_the_columns_of_its_point(db: engine.Database) -> None:
     for part in parts:
         columns = [
             [row["name"] for row in db.rows("select name from pragma_table_info(?)", (name,))]
-            for name in (part, point_of(part)[0])
+            for name in (part, point_of(part, views)[0])
         ]
         assert columns[0] == columns[1], part
