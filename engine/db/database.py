@@ -18,6 +18,7 @@ from engine.driving.given_models import GivenModels
 from engine.effects.kept_jobs import KeptJobs
 from engine.errors import Conflict, EngineError, ValidationError
 from engine.schema import update as schemas
+from engine.schema.build import without_plugins
 from engine.schema.objects import Object, digest
 from engine.trust.rights import Rights
 
@@ -154,7 +155,7 @@ class Store(Statements):
                 return
             standing, wrong = schemas.inspect(self.connection), None
         except ValidationError as error:
-            standing, wrong = schemas.inspect(self.connection, schemas.without_plugins()), error.message
+            standing, wrong = schemas.inspect(self.connection, without_plugins()), error.message
         if not standing.found and standing.version == 0:
             raise Conflict(
                 f"{self.path}: is empty; the first 'engine run PROMPT', or engine.open in Python, makes it an engine file"

@@ -139,13 +139,12 @@ def _taken_in_for_now(connection: apsw.Connection, modules: list[str]) -> Iterat
 @contextmanager
 def _beside(connection: apsw.Connection, modules: list[str]) -> Iterator[None]:
     """While modules are temporary views over the tables of a fresh file in memory."""
-    build = installed()
-    there = build.having(present(connection))
-    wanted = there.having({*(module.name for module in there.modules), *modules})
-    views = _views_of(build, {module.name for module in wanted.modules} - {module.name for module in there.modules})
+    there = present(connection)
+    wanted = installed().having({*there, *modules})
+    views = _views_of(wanted, {module.name for module in wanted.modules} - there)
     connection.execute(f"attach ':memory:' as {_BLANK}").fetchall()
     try:
-        connection.deserialize(_BLANK, _tables_of(build.hash))
+        connection.deserialize(_BLANK, _tables_of(wanted))
         for name, text in views.items():
             connection.execute(f"create temp view {quoted(name)} {text}").fetchall()
         yield
@@ -156,12 +155,12 @@ def _beside(connection: apsw.Connection, modules: list[str]) -> Iterator[None]:
 
 
 @cache
-def _tables_of(_: str) -> bytes:
-    """The tables of a fresh file of the installed build, which has this hash. Its views would be found before those of
-    the file, and would read tables that hold nothing.
+def _tables_of(build: Build) -> bytes:
+    """The tables of a fresh file. Its views would be found if the file has none of their names, and would read tables that
+    hold nothing.
     """
     with closing(apsw.Connection(":memory:")) as connection:
-        installed().fresh.copy_to(connection)
+        build.fresh.copy_to(connection)
         connection.execute("pragma writable_schema = on").fetchall()
         connection.execute("delete from sqlite_schema where type in ('view', 'trigger')").fetchall()
         connection.execute("pragma writable_schema = reset").fetchall()

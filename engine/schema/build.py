@@ -19,9 +19,9 @@ from engine import plugins, texts
 from engine.db.registration import register
 
 from . import images
-from .modules import MODULES_TABLE, Files, Module, compose, in_order, module_of, note_modules, owners
+from .modules import MODULES_TABLE, Files, Module, Steps, compose, in_order, module_of, note_modules, owners
 from .objects import Object, fingerprint, objects_of
-from .plugin_files import compile_uses, run_files
+from .plugin_files import compile_uses, parted, run_files
 
 APPLICATION_ID = 0x454E474E
 """The mark of an engine file in its header: 'ENGN'."""
@@ -29,6 +29,7 @@ APPLICATION_ID = 0x454E474E
 VERSION = 6
 """The version of the tables; a migration leads from each version to the next. It is the first version that files keep."""
 
+_MIGRATIONS = "migrations"
 BOOTSTRAP = f"""
 create table if not exists engine_meta (key text primary key, value text not null) strict, without rowid;
 create table if not exists engine_objects (
@@ -44,14 +45,14 @@ class Build:
     """The version of the tables, the SQL files of the core in load order, the migrations, the personas, the SQL files of
     plugins, the modules that a file has, and those that it may take in.
 
-    The first SQL file makes the tables about the file itself. Migrations are (version, SQL), and there are none while the
-    tables have only one version. The first holds the tables of the oldest version that can be opened: files of that
-    version are compared with it, and it is never run on a file.
+    The first SQL file makes the tables about the file itself. While the tables have only one version, there are no
+    migrations. The first holds the tables of the oldest version that can be opened: files of that version are compared
+    with it, and it is never run on a file. A module has migrations of its own tables.
     """
 
     version: int
     sources: Files
-    migrations: tuple[tuple[int, str], ...]
+    migrations: Steps
     personas: Files
     plugins: Files = ()
     modules: tuple[Module, ...] = ()
@@ -81,6 +82,12 @@ class Build:
     def all_sources(self) -> Files:
         """The SQL files of the core and of the modules in load order."""
         return (*self.sources, *(file for module in self.modules for file in module.files))
+
+    @cached_property
+    def steps(self) -> Steps:
+        """The migrations of the core and of the modules by version, in each version the core's first."""
+        steps = [*self.migrations, *(step for module in self.modules for step in module.migrations)]
+        return tuple(sorted(steps, key=lambda step: step[0]))
 
     @property
     def oldest(self) -> int:
@@ -123,10 +130,13 @@ class Build:
         With `is_first`, what plugins made is compiled: not in a file, where a trigger of an app on the same table may call
         what the app has not registered yet.
         """
-        for _, text in self.all_sources:
+        for _, text in self.sources:
             drain(connection, text)
+        made: dict[Object, str] = {}
+        for module in self.modules:
+            made |= run_module(connection, module)
         compose(connection, self.modules)
-        made = run_files(connection, self.plugins)
+        made |= run_files(connection, self.plugins)
         if is_first:
             compile_uses(connection, made)
         note_modules(connection, self.modules)
@@ -150,7 +160,8 @@ class Build:
     def expected_in(self, version: int) -> dict[str, Object]:
         """The objects that a file of `version` must have, by names in small letters: its tables and this build's rules.
 
-        Tables of plugins have no versions: they are the tables of a fresh file that no migration makes.
+        Tables of plugins, and of modules that never changed, have no versions: they are the tables of a fresh file that no
+        migration makes.
         """
         if version == self.version:
             return self.fresh.by_name
@@ -167,7 +178,7 @@ class Build:
         with closing(_in_memory()) as connection:
             connection.execute("pragma foreign_keys = off").fetchall()
             drain(connection, BOOTSTRAP)
-            for number, text in self.migrations:
+            for number, text in self.steps:
                 if number <= version:
                     drain(connection, text)
             return [found for found in objects_of(connection) if not found.is_rule]
@@ -194,25 +205,41 @@ class Build:
 @cache
 def installed() -> Build:
     """The build that is installed here, with its plugins."""
+    build = without_plugins()
+    always, on_demand = parted(plugins.sql_files(), {module.name for module in build.offered})
+    modules = {module.name: module for module in build.offered} | on_demand
+    offered = in_order(modules, modules)
+    return replace(build, plugins=always, modules=offered, offered=offered)
+
+
+@cache
+def without_plugins() -> Build:
+    """The installed build without its plugins."""
     folder = texts.folder_of("engine.sql")
     folders = {each.name: each for each in folder.iterdir() if each.is_dir()}
-    steps = folders.pop("migrations", None)
-    migrations = tuple((int(name[:3]), text) for name, text in _sql_files(steps)) if steps else ()
-    files = {name: _sql_files(each) for name, each in folders.items()}
+    files = {name: _sql_files(each) for name, each in folders.items() if name != _MIGRATIONS}
     found = {name: module_of(name, of_it) for name, of_it in files.items() if of_it}
-    modules = {name: module for name, module in found.items() if module}
+    modules = {name: replace(module, migrations=_migrations(folders[name])) for name, module in found.items() if module}
     core = [file for name, of_it in files.items() if name not in modules for file in of_it]
     offers = [file for module in modules.values() for file in module.offers]
     offered = in_order(modules, modules)
-    return Build(
-        VERSION,
-        (("", BOOTSTRAP), *sorted([*core, *offers])),
-        migrations,
-        texts.personas(),
-        tuple(plugins.sql_files()),
-        offered,
-        offered,
-    )
+    sources = (("", BOOTSTRAP), *sorted([*core, *offers]))
+    return Build(VERSION, sources, _migrations(folder), texts.personas(), (), offered, offered)
+
+
+def _migrations(folder: Path) -> Steps:
+    """The migrations in the folder of that name below the core's or a module's."""
+    steps = folder / _MIGRATIONS
+    return tuple((int(name[:3]), text) for name, text in _sql_files(steps)) if steps.is_dir() else ()
+
+
+def run_module(connection: apsw.Connection, module: Module) -> dict[Object, str]:
+    """Run the files of a module; returns the views and triggers that one of a plugin made, each with its file."""
+    if module.of_plugin:
+        return run_files(connection, module.files)
+    for _, text in module.files:
+        drain(connection, text)
+    return {}
 
 
 def _sql_files(folder: Path) -> Files:

@@ -8,7 +8,7 @@ import apsw
 
 from engine.errors import Conflict
 
-from .build import drain
+from .build import run_module
 from .modules import compose, note_modules, owners
 from .objects import Object, objects_of
 from .update import build_of
@@ -18,7 +18,8 @@ def install(connection: apsw.Connection, names: Iterable[str]) -> None:
     """Take modules into a file, with what they need; nothing happens for those that it has.
 
     The caller has begun a transaction that writes, and rolls it back where this fails. Raises `Conflict` (409) for a file
-    whose rules another build has written, and for one in which somebody else's object has the name of one of a module.
+    whose rules another build has written, and for one in which somebody else's object has the name of one of a module;
+    `ValidationError` (400) for a plugin's module that is wrong, with the name of its file.
     """
     before = build_of(connection)
     after = before.having({*(module.name for module in before.modules), *names})
@@ -29,9 +30,10 @@ def install(connection: apsw.Connection, names: Iterable[str]) -> None:
         raise Conflict(f"{connection.filename}: another build has changed its rules meanwhile; open it again")
     found = set(objects_of(connection))
     _refuse_others(connection.filename, found, owners(new))
+    if any(module.of_plugin for module in new):
+        _ = after.fresh  # that it works is seen there
     for module in new:
-        for _, text in module.files:
-            drain(connection, text)
+        run_module(connection, module)
     compose(connection, after.modules)
     note_modules(connection, new)
     connection.executemany(

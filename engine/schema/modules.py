@@ -25,7 +25,8 @@ _NO_ROWS = "where false"
 """The end of a point that has no rows of its own."""
 
 _OBJECT = re.compile(
-    r"^create (?:unique |virtual )?(?:table|view|trigger|index) (?:if not exists )?(\w+)", re.MULTILINE
+    r"^\s*create (?:unique |virtual )?(?:table|view|trigger|index) (?:if not exists )?(\w+)",
+    re.MULTILINE | re.IGNORECASE,
 )
 MODULES_TABLE = "engine_modules (name text primary key) strict, without rowid"
 """The table of a file's modules, as it is made."""
@@ -34,6 +35,8 @@ MADE = f"CREATE TABLE {MODULES_TABLE}"
 
 Files = tuple[tuple[str, str], ...]
 """Names and texts of SQL files in their order."""
+Steps = tuple[tuple[int, str], ...]
+"""The versions of tables, each with the SQL that leads to it."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,8 @@ class Module:
     """A part of the engine that a file can do without.
 
     `title` is the sentence at the head of its first file, `needs` are the modules that it cannot do without. `offers` are
-    the files that are run with the core, so that a file that lacks the module has something to name.
+    the files that are run with the core, so that a file that lacks the module has something to name. `migrations` are those
+    of its tables, as (version, SQL).
     """
 
     name: str
@@ -49,13 +53,15 @@ class Module:
     needs: tuple[str, ...]
     files: Files
     offers: Files = ()
+    migrations: Steps = ()
+    of_plugin: bool = False
 
 
 def module_of(name: str, files: Files) -> Module | None:
-    """The module in a folder of that name; None if the folder is a part of the core."""
+    """The module that has these files and that name; None if they are a part of the core."""
     offers = tuple(file for file in files if _OFFER.search(file[0]))
     files = tuple(file for file in files if file not in offers)
-    head = files[0][1].partition("\n\n")[0]
+    head = files[0][1].partition("\n\n")[0] if files else ""
     found = _NEEDS.search(head)
     if not found:
         return None

@@ -7,16 +7,51 @@ without its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 
 import apsw
 
 from engine.errors import EngineError, ValidationError
 
+from .modules import Files, Module, module_of
 from .objects import Object, normalized, objects_of, quoted
 
 _EVENT = re.compile(r"\b(insert|update|delete)(?: of .+?)? on ", re.IGNORECASE)
 """The event of a trigger, in its definition without comments."""
+
+
+def parted(files: Iterable[tuple[str, str]], offered: Collection[str]) -> tuple[Files, dict[str, Module]]:
+    """The files of plugins that are run in each file, and their modules: a file whose head says what it needs is one, called
+    as the file is. `offered` are the modules of the engine.
+
+    Raises ValidationError for the name of another module, for a need that is no module, and for a circle of needs.
+    """
+    always: list[tuple[str, str]] = []
+    modules: dict[str, Module] = {}
+    for file, text in files:
+        name = file.removesuffix(".sql")
+        module = module_of(name, ((file, text),))
+        if module is None:
+            always.append((file, text))
+        elif name in offered or name in modules or not name.isidentifier():
+            why = "there is another module of that name" if name.isidentifier() else "a module has a name as in SQL"
+            raise ValidationError(f"{file}, the SQL file of a plugin: {why}; rename it")
+        else:
+            modules[name] = replace(module, of_plugin=True)
+    for name, module in modules.items():
+        for need in module.needs:
+            if need not in offered and need not in modules:
+                raise ValidationError(
+                    f"{name}.sql, the SQL file of a plugin: needs {need!r}, and there is no such module"
+                )
+    try:
+        TopologicalSorter({name: module.needs for name, module in modules.items()}).prepare()
+    except CycleError as error:
+        circle = ", ".join(error.args[1])
+        raise ValidationError(f"SQL files of plugins: these need each other in a circle: {circle}") from None
+    return tuple(always), modules
 
 
 def run_files(connection: apsw.Connection, files: Iterable[tuple[str, str]]) -> dict[Object, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
@@ -124,11 +124,6 @@ def inspect(connection: apsw.Connection, build: Build | None = None) -> Standing
         return _compared(connection, build_of(connection, build))
 
 
-def without_plugins() -> Build:
-    """The installed build without its plugins."""
-    return replace(installed(), plugins=())
-
-
 @contextmanager
 def _one_look(connection: apsw.Connection) -> Iterator[None]:
     """While a connection sees the file as it was at the first read: another process may rebuild it meanwhile."""
@@ -233,7 +228,7 @@ def _drop(connection: apsw.Connection, objects: Iterable[Object]) -> None:
 
 def _migrate(connection: apsw.Connection, build: Build, version: int) -> None:
     """Run the migrations after `version`; foreign keys are off, and triggers and views were dropped before."""
-    for number, text in build.migrations:
+    for number, text in build.steps:
         if version < number <= build.version:
             drain(connection, text)
     broken = connection.execute("pragma foreign_key_check").fetchone()

@@ -107,9 +107,9 @@ def test_looking_without_a_plugin_leaves_its_triggers(tmp_path: Path) -> None:
 
 def test_looking_with_a_plugin_whose_sql_is_wrong(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(PLUGIN, tmp_path / "plugin")
-    with (tmp_path / "plugin" / "weather" / "weather.sql").open("a") as file:
+    with (tmp_path / "plugin" / "weather" / "weather_offer.sql").open("a") as file:
         file.write("\ncreate view _weather_told as select absent from runs;\n")
-    wrong = "weather.sql, the SQL file of a plugin: view '_weather_told': no such column: absent"
+    wrong = "weather_offer.sql, the SQL file of a plugin: view '_weather_told': no such column: absent"
     for words, code in ((["runs"], 0), (["sql", "select 4711"], 0), (["run", "Go"], 1)):
         done = subprocess.run(
             [sys.executable, "-m", "engine", *words],

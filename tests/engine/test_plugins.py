@@ -68,7 +68,9 @@ def test_a_tool_and_its_effect_fill_entries_of_a_scheme_that_a_section_shows(run
         LOG,
         "select path, body, writer, visibility from known_entries where scheme = 'weather'",
         "select text from packet_texts where turn = 2 order by ordinal",
+        "select name from engine_modules",
     )
+    assert log(result, 3) == [("weather",)]
     assert (result["status"], result["answer"]) == (200, "Done.")
     assert log(result)[0] == ("weather", "resolved", None, "Basel: rain")
     assert log(result, 1) == [("weather://Basel", "rain", "plugin", "summarized")]
@@ -102,8 +104,9 @@ def test_what_an_effect_fails_at_is_told_to_the_model(run: Any) -> None:
 
 
 def test_a_recording_veto_refuses_the_command_of_a_model(run: Any) -> None:
-    result = run(['<set path="known://a">good weather</set>' + GO_ON, DONE], LOG)
+    result = run(['<set path="known://a">good weather</set>' + GO_ON, DONE], LOG, "select name from engine_modules")
     assert log(result)[0] == ("set", "failed", "permission", "Not noted: the weather is never good.")
+    assert log(result, 1) == [], "a run that does not ask for the weather has the rule of the house alone"
 
 
 def test_an_acceptance_veto_stops_what_was_accepted(run: Any, workspace_dir: Path) -> None:

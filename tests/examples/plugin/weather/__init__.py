@@ -34,8 +34,9 @@ def engine_functions() -> Iterable[Function]:
 
 @hookimpl
 def engine_sql() -> Iterable[tuple[str, str]]:
-    """The rows, views and triggers."""
-    return (("weather.sql", files(__name__).joinpath("weather.sql").read_text("utf-8")),)
+    """What every file has, and a module."""
+    names = ("weather_offer.sql", "weather.sql")
+    return [(name, files(__name__).joinpath(name).read_text("utf-8")) for name in names]
 
 
 @hookimpl

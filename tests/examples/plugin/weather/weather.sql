@@ -1,14 +1,8 @@
--- Weather: entries of a new scheme, a tool that fills them, a section that shows them, and rules for bad weather.
+-- Weather: what the tool does, a section that shows what is known of the sky, and what follows from it.
+-- A file takes this in when the tool is first used.
+-- needs: nothing
 
 -- seeds
-
-insert into schemes (name, category, default_scope, default_visibility, writable_by, meaning) values
-    ('weather', 'data', 'run', 'summarized', '["plugin"]', 'the sky over a place')
-on conflict (name) do nothing;
-
-insert into tools (name, ordinal, gathers, meaning) values
-    ('weather', 45, 1, 'ask for the weather of a place')
-on conflict (name) do update set ordinal = excluded.ordinal, gathers = excluded.gathers, meaning = excluded.meaning;
 
 insert into packet_sections (name, profile, role, ordinal, source, template) values
     ('forecast', 'full', 'user', 60, 'packet_forecast', 'forecast')
@@ -50,15 +44,6 @@ begin
     select f.run_id, 'weather://' || json_extract(f.detail, '$.place'), json_extract(new.detail, '$.sky'), 'plugin'
     from effects as f
     where f.id = new.effect_id;
-end;
-
--- A recording veto: nobody notes that the weather is good.
-create trigger commands__veto_good_weather
-after insert on commands
-when new.action = 'set' and new.body like '%good weather%'
-begin
-    insert into vetoes (command_id, message)
-    values (new.id, 'Not noted: the weather is never good.');
 end;
 
 -- An acceptance veto: no process is started in the rain.
