@@ -85,7 +85,7 @@ $(BIN)/python:
 
 # The stamps are files, so that a second run starts at once and a changed pyproject.toml installs again.
 $(INSTALLED): $(SOURCES) | $(BIN)/python
-	$(STEP) 'Installing engine and the model libraries (a download of about 60 MB, once)'
+	$(STEP) 'Installing engine and the model libraries (a download of about 50 MB, once)'
 	@$(PIP) -c constraints.txt -e '.[models,local,chat]' || $(NOT_INSTALLED)
 	@touch $@
 

@@ -67,6 +67,7 @@ from .commands.printing import print_error
 from .config import secrets
 from .errors import EngineError, NotFound
 from .plugin_places import count_configuration
+from .version import version_line
 
 _NAME = "engine"
 _COMPLETE = "_ENGINE_COMPLETE"
@@ -160,9 +161,7 @@ def _engine(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"{_NAME} {version(_NAME)}")
+        typer.echo(version_line())
         raise typer.Exit
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from engine.config.configuration import plugins_of_a_project
 from engine.config.environment import slips
 
 from .printing import one_line, paint, print_json, print_table, print_text, say, visible
@@ -52,6 +51,8 @@ def are_settings(names: list[str]) -> bool:
 
 def print_settings(database: Database, names: list[str], as_json: bool) -> None:
     """Print the settings of these names, or all."""
+    from engine.config.configuration import plugins_of_a_project
+
     for name in names:
         check_known(database, name, or_run=True)
     rows = [row for row in database.rows("select * from setting_list") if not names or row["name"] in names]

@@ -70,7 +70,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield Check("engine", "ok", _version("engine") or "not installed as a package")
     yield Check("python", "ok", platform.python_version())
     yield Check("sqlite", "ok", f"{apsw.sqlite_lib_version()} of apsw, {sqlite3.sqlite_version} of Python")
-    yield _extra("models", "pydantic_ai", "pydantic-ai-slim", "models of providers")
+    yield _extra("models", "httpx2", "httpx2", "models of providers")
     yield _extra("local", "xllamacpp", "xllamacpp", "the local model")
     yield _extra("chat", "prompt_toolkit", "prompt_toolkit", "'engine chat'")
     yield _extra("web", "trafilatura", "trafilatura", "pages of the web and searches")

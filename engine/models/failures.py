@@ -1,8 +1,12 @@
-"""Translates the exceptions of the provider library into `ModelError`."""
+"""Says what went wrong with a call as a `ModelError`: a connection that failed, a refusal, an error stated in an answer."""
 
 from __future__ import annotations
 
+import json
 import re
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +16,8 @@ from engine.models.protocol import ModelError, category_of_status
 from engine.models.providers import shown_url
 
 if TYPE_CHECKING:
+    import httpx2
+
     from engine.models.providers import Endpoint
 
 _SHOWN = 300
@@ -36,32 +42,33 @@ _WORDS = (
     (r"invalid|bad_?request|validation|unsupported", "invalid"),
 )
 """What the words of a stated error mean, the first that fits; all others are the provider's fault."""
+_NO_CREDIT = re.compile(r"quota|billing|credit|spend_limit|usage_limit|balance", re.IGNORECASE)
+_SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _SHORTEST_KEY = 8
 """A value in the query of an address that is shorter is no key: `api-version=1`."""
 
 
 def translated(error: Exception, who: str, at: Endpoint) -> EngineError:
-    """The `ModelError` for an exception. One that the library does not know comes of an answer that is none of its API.
+    """The `ModelError` for an exception while a request was sent or its answer read; its message never holds the key."""
+    if isinstance(error, EngineError):
+        return error
+    detail = _shown_text(str(error) or type(error).__name__, at)
+    if isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("httpx2", "httpcore2"):
+        return _told("gateway", detail, who, at)
+    said = f"model {who!r} sent an answer that cannot be read ({type(error).__name__}); check the address"
+    return ModelError("server", said, final=True)
 
-    Its message never holds the key. A refused key is reported in our own words, because providers quote parts of it.
+
+def refused(body: bytes, response: httpx2.Response, who: str, at: Endpoint) -> ModelError:
+    """The `ModelError` for a response with a status of an error, and this body.
+
+    A refused key is reported in our own words, because providers quote parts of it.
     """
-    from pydantic_ai import exceptions as library
-
-    if ours := _ours(error):
-        return ours
-    detail = _detail(error, at)
-    if isinstance(error, library.ModelAPIError):
-        category = _category(error, detail)
-    elif isinstance(error, library.UnexpectedModelBehavior):
-        category = "server"
-    elif isinstance(error, library.UserError):
-        category = "invalid"
-    elif isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("httpx2", "httpcore2"):
-        category = "gateway"
-    else:
-        said = f"model {who!r} sent an answer that cannot be read ({type(error).__name__}); check the address"
-        return ModelError("server", said, final=True)
-    return _told(category, detail, who, at, getattr(error, "retry_after", None))
+    status, said = response.status_code, _read(body)
+    text = body.decode(errors="replace") if said is None else _message(said)
+    detail = _shown_text(text.strip() or f"HTTP {status} {response.reason_phrase}".strip(), at)
+    category = _category(status, said, detail)
+    return _told(category, detail, who, at, _retry_after(response.headers))
 
 
 def stated(error: Any, who: str, at: Endpoint) -> ModelError:
@@ -101,13 +108,6 @@ def _told(category: str, detail: str, who: str, at: Endpoint, retry_after_s: flo
     )
 
 
-def _ours(error: BaseException | None) -> EngineError | None:
-    """The engine's own error that this one was raised for: libraries wrap what is raised in their calls."""
-    while error is not None and not isinstance(error, EngineError):
-        error = error.__cause__ or error.__context__
-    return error
-
-
 _OTHER = "model {who!r} failed: {detail}"
 _MESSAGES = {
     "auth": "{provider} refused the key or the account for model {who!r}; check {keys} and the credit left",
@@ -127,40 +127,47 @@ def _places(at: Endpoint) -> dict[str, str]:
     }
 
 
-def _category(error: Exception, detail: str) -> str:
-    from pydantic_ai import exceptions as library
-
-    status = getattr(error, "status_code", None)
-    is_known = isinstance(error, library.ModelContextWindowExceededError)
-    if status != 429 and (is_known or (isinstance(status, int) and _is_overflow(status, detail))):
+def _category(status: int, said: Any, detail: str) -> str:
+    """By the status, but that an account without credit is refused with the status of a limit that passes."""
+    if status != 429 and _is_overflow(status, detail):
         return "context_exceeded"
-    typed: tuple[tuple[type[Exception], str], ...] = (
-        (library.ModelQuotaExceededError, "auth"),
-        (library.ModelAuthenticationError, "auth"),
-        (library.ModelNotFoundError, "not_found"),
-        (library.ModelRateLimitError, "rate_limit"),
-        (library.ModelRequestTimeout, "timeout"),
-    )
-    for kind, category in typed:
-        if isinstance(error, kind):
-            return category
-    if isinstance(error, library.ModelTimeoutError):
-        return "gateway" if error.phase in ("connect", "pool") else "timeout"
-    if isinstance(error, library.ModelConnectionError):
-        return "gateway"
-    if isinstance(status, int):
-        return category_of_status(status, detail)
-    return "invalid" if isinstance(error, library.ModelRequestRejectedError) else "server"
+    if status == 429 and isinstance(said, dict):
+        words = " ".join(str(said.get(key, "")) for key in ("code", "type"))
+        if _NO_CREDIT.search(words):
+            return "auth"
+    if status == 408:
+        return "timeout"
+    return category_of_status(status, detail)
 
 
-def _detail(error: Exception, at: Endpoint) -> str:
-    body = getattr(error, "body", None)
-    if isinstance(body, list) and len(body) == 1:  # as Google wraps an error
-        body = body[0]
-    if isinstance(body, dict):
-        inner = body.get("error", body)
-        body = inner.get("message") if isinstance(inner, dict) else inner
-    return _shown_text(str(body or getattr(error, "message", "") or error or type(error).__name__), at)
+def _read(body: bytes) -> Any:
+    """The error in a body: an object, or a text; None for a body that is no JSON."""
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(said, list) and len(said) == 1:  # as Google wraps an error
+        said = said[0]
+    return said.get("error") or said if isinstance(said, dict) else said
+
+
+def _message(said: Any) -> str:
+    if isinstance(said, dict):
+        said = said.get("message") or said.get("detail") or said.get("msg") or said
+    return str(said) if said else ""
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """The wait in seconds that a provider asks for; it may say the time at which to come again."""
+    if _SECONDS.fullmatch(milliseconds := headers.get("retry-after-ms", "")):
+        return float(milliseconds) / 1000
+    asked = headers.get("retry-after", "").strip()
+    if _SECONDS.fullmatch(asked):
+        return float(asked)
+    try:
+        return max(0.0, parsedate_to_datetime(asked).timestamp() - time.time())
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _shown_text(text: str, at: Endpoint) -> str:

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from engine.config.keys import Keys
 from engine.errors import EngineError
 from engine.models.protocol import ModelError
-
-if TYPE_CHECKING:
-    import httpx2
-    from pydantic_ai.models import Model as LibraryModel
 
 
 @dataclass(frozen=True)
@@ -121,56 +116,3 @@ def missing_library() -> EngineError:
     from engine.config.installing import how_to_install
 
     return EngineError(f"the provider libraries are not installed; run: {how_to_install('models')}")
-
-
-def library_model(at: Endpoint, name: str, http: httpx2.AsyncClient) -> LibraryModel[Any]:
-    """The library's model `name` at an endpoint, with the client `http`.
-
-    The library retries nothing: `complete_with_retry` does, and can be cancelled. Raises `EngineError` (500) where the
-    library is not installed.
-    """
-    try:
-        if at.provider.name == "anthropic":
-            return _anthropic(at, name, http)
-        return _openai_compatible(at, name, http)
-    except ImportError as error:
-        raise missing_library() from error
-
-
-def _anthropic(at: Endpoint, name: str, http: httpx2.AsyncClient) -> LibraryModel[Any]:
-    from anthropic import AsyncAnthropic
-    from pydantic_ai.models.anthropic import AnthropicModel
-    from pydantic_ai.providers.anthropic import AnthropicProvider
-
-    client = AsyncAnthropic(api_key=at.key, base_url=at.url, http_client=http, max_retries=0)
-    return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=client))
-
-
-def _openai_compatible(at: Endpoint, name: str, http: httpx2.AsyncClient) -> LibraryModel[Any]:
-    from openai import AsyncOpenAI
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
-
-    client = AsyncOpenAI(api_key=at.key or "none", base_url=at.url, http_client=http, max_retries=0)
-    match at.provider.name:
-        case "openai" if at.is_own:
-            from pydantic_ai.providers.openai import OpenAIProvider
-
-            return OpenAIChatModel(name, provider=OpenAIProvider(openai_client=client))
-        case "openrouter":
-            from pydantic_ai.models.openrouter import OpenRouterModel
-            from pydantic_ai.providers.openrouter import OpenRouterProvider
-
-            return OpenRouterModel(name, provider=OpenRouterProvider(openai_client=client))
-        case "ollama":
-            from pydantic_ai.models.ollama import OllamaModel
-            from pydantic_ai.providers.ollama import OllamaProvider
-
-            return OllamaModel(name, provider=OllamaProvider(openai_client=client))
-        case "cerebras":
-            from pydantic_ai.models.cerebras import CerebrasModel
-            from pydantic_ai.providers.cerebras import CerebrasProvider
-
-            return CerebrasModel(name, provider=CerebrasProvider(openai_client=client))
-        case other:
-            return OpenAIChatModel(name, provider=OpenAICompatibleProvider(other, openai_client=client))

@@ -17,6 +17,8 @@ _POLL_S = 0.05
 
 Emit = Callable[[str], None]
 Work = Callable[[Emit, threading.Event], Completion]
+News = Inbox[str | Completion | BaseException]
+"""What comes of a call: pieces of its text, then its completion or its error."""
 
 
 def watched(
@@ -33,9 +35,26 @@ def watched(
     over, `stop` is set for the thread and `ModelError` (aborted or timeout) is raised; `who` names the model in it. A
     completion that has arrived by then is returned.
     """
-    news: Inbox[str | Completion | BaseException] = Inbox()
-    stop = threading.Event()
-    threading.Thread(target=_perform, args=(work, news, stop), name=f"model {who}", daemon=True).start()
+
+    def begin(news: News) -> Callable[[], None]:
+        stop = threading.Event()
+        threading.Thread(target=_perform, args=(work, news, stop), name=f"model {who}", daemon=True).start()
+        return stop.set
+
+    return awaited(begin, who=who, timeout_s=timeout_s, on_delta=on_delta, cancelled=cancelled)
+
+
+def awaited(
+    begin: Callable[[News], Callable[[], None]],
+    *,
+    who: str,
+    timeout_s: float,
+    on_delta: Emit | None = None,
+    cancelled: threading.Event | None = None,
+) -> Completion:
+    """`watched` for work that `begin` begins: it puts the news into what it is given, and returns what gives it up."""
+    news: News = Inbox()
+    give_up = begin(news)
     deadline = time.monotonic() + timeout_s
     try:
         while True:
@@ -51,7 +70,7 @@ def watched(
             if time.monotonic() >= deadline:
                 raise late(who, timeout_s)
     finally:
-        stop.set()
+        give_up()
 
 
 def late(who: str, timeout_s: float) -> ModelError:
@@ -61,7 +80,7 @@ def late(who: str, timeout_s: float) -> ModelError:
     )
 
 
-def _perform(work: Work, news: Inbox[str | Completion | BaseException], stop: threading.Event) -> None:
+def _perform(work: Work, news: News, stop: threading.Event) -> None:
     try:
         news.put(work(news.put, stop))
     except BaseException as error:

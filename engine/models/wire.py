@@ -1,22 +1,21 @@
-"""Reads what a provider sends, below the provider library: its kind, its length, its events, and the errors in them.
-
-The library writes the request and names the errors of refused ones. An answer is read here, because libraries and servers
-differ in what they take for one; the library is given a short answer in its place.
+"""Reads what a provider sends: its kind, its length, its events, and the errors in them.
 
 spec: @provider_streams
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from engine.config.secrets import masked
 from engine.models.answer import Answer, Emit
 from engine.models.chat_stream import read_chunk
 from engine.models.events import DONE, Events
-from engine.models.failures import stated
+from engine.models.failures import refused, stated
 from engine.models.messages_stream import read_event
 from engine.models.protocol import ModelError
 
@@ -30,24 +29,8 @@ LONGEST = 64_000_000
 _LONGEST_ERROR = 1_000_000
 _DIGITS = 20
 _PAGES = ("text/html", "application/xhtml+xml")
-_CHUNK = {"id": "0", "object": "chat.completion.chunk", "created": 0, "model": "read"}
-_READ_CHAT = [{**_CHUNK, "choices": [{"index": 0, "delta": {"content": "."}, "finish_reason": "stop"}]}]
-_MESSAGE: dict[str, Any] = {
-    "id": "0",
-    "type": "message",
-    "role": "assistant",
-    "model": "read",
-    "content": [],
-    "stop_reason": None,
-}
-_READ_MESSAGES: list[dict[str, Any]] = [
-    {"type": "message_start", "message": {**_MESSAGE, "usage": {"input_tokens": 1, "output_tokens": 1}}},
-    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "."}},
-    {"type": "content_block_stop", "index": 0},
-    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
-    {"type": "message_stop"},
-]
-"""What the library is given to read, in either form, when the answer has been read."""
+_ENDING_S = 0.05
+"""How long the end of a stream may take when its answer is over: a connection that was read to its end is used again."""
 
 
 class Wire:
@@ -64,31 +47,20 @@ class Wire:
         self._events, self._length = Events(), 0
         self.answer = Answer(emit, apart=self._is_anthropic)
 
-    @property
-    def hooks(self) -> dict[str, list[Any]]:
-        """The event hooks for the HTTP client of the call."""
-        return {"response": [self._take_over]}
-
-    async def _take_over(self, response: httpx2.Response) -> None:
-        import httpx2
-
-        kind = self._checked_kind(response)
-        read = self._read(response.stream, kind) if response.is_success else _first(response.stream, _LONGEST_ERROR)
-
-        class Read(httpx2.AsyncByteStream):
-            """The stream that the library reads, in place of the response's own."""
-
-            def __init__(self, stream: Any) -> None:
-                self._stream = stream
-
-            async def __aiter__(self) -> AsyncIterator[bytes]:
-                async for part in read:
-                    yield part
-
-            async def aclose(self) -> None:
-                await self._stream.aclose()
-
-        response.stream = Read(response.stream)
+    async def read(self, response: httpx2.Response) -> None:
+        """Read the response; raises `ModelError` for one that is no answer, and that of a refusal."""
+        kind, stream = self._checked_kind(response), response.aiter_raw()
+        if not response.is_success:
+            raise refused(await _first(stream, _LONGEST_ERROR), response, self._who, self._at)
+        async for part in stream:
+            self.feed(part)
+            if self.answer.is_over or self.answer.is_stuck:
+                break
+        self.finish(kind)
+        if self.answer.is_over:
+            with suppress(TimeoutError, Exception):
+                async with asyncio.timeout(_ENDING_S):
+                    await _first(stream, _LONGEST_ERROR)
 
     def _checked_kind(self, response: httpx2.Response) -> str:
         if 300 <= response.status_code < 400:
@@ -101,17 +73,6 @@ class Wire:
         if response.is_success and kind in _PAGES:
             raise self._no_stream(kind)
         return kind
-
-    async def _read(self, stream: Any, kind: str) -> AsyncIterator[bytes]:
-        """Read the answer, and then give the library its own."""
-        async for part in stream:
-            self.feed(part)
-            if self.answer.is_over or self.answer.is_stuck:
-                break
-        self.finish(kind)
-        for event in _READ_MESSAGES if self._is_anthropic else _READ_CHAT:
-            named = f"event: {event['type']}\n" if "type" in event else ""
-            yield f"{named}data: {json.dumps(event)}\n\n".encode()
 
     def feed(self, part: bytes) -> None:
         """Take the next bytes of the answer."""
@@ -185,10 +146,12 @@ def _whole(digits: str) -> float:
     return int(digits) if len(digits) < _DIGITS else float("inf")
 
 
-async def _first(stream: Any, most: int) -> AsyncIterator[bytes]:
-    """The parts of a stream, up to `most` bytes."""
+async def _first(stream: AsyncIterator[bytes], most: int) -> bytes:
+    """The beginning of a stream, up to `most` bytes, or a little more."""
+    parts: list[bytes] = []
     async for part in stream:
-        yield part[:most]
+        parts.append(part)
         most -= len(part)
         if most <= 0:
-            return
+            break
+    return b"".join(parts)

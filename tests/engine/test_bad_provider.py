@@ -23,8 +23,7 @@ from loopback import Answer, failing, saying, serving, silence
 
 import engine as library
 
-pytest.importorskip("pydantic_ai")
-pytest.importorskip("openai")  # now, and not in a call that has two seconds
+pytest.importorskip("httpx2")
 
 KEY = "sk-very-secret-0123456789"
 DONE = saying('<update status="200">Port 8080.</update>')

@@ -54,7 +54,7 @@ def test_a_file_whose_text_was_cut_off_stays_as_it_was(
 def test_so_it_does_over_the_wire(
     db: engine.Database, root: Path, monkeypatch: pytest.MonkeyPatch, ended: str | None
 ) -> None:
-    pytest.importorskip("pydantic_ai")
+    pytest.importorskip("httpx2")
     with serving(saying(CUT, ended), saying(DONE)) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         check(db, db.run("Set B to 20", run="demo", model="openai/tiny", root=root, yolo=True), root)

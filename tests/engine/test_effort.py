@@ -73,7 +73,7 @@ def test_a_setting_is_not_sent_to_a_model_that_takes_none(db: library.Database) 
 
 
 def test_a_key_of_the_folder_counts_and_one_that_is_gone_is_a_failed_call(folder: Path) -> None:
-    pytest.importorskip("pydantic_ai")
+    pytest.importorskip("httpx2")
     (folder / ".env").write_text("ANTHROPIC_API_KEY=sk-ant-0123456789\n")
     env = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
     words = ("run", "--run", "demo", "--model", "anthropic/claude-opus-4-1", "--effort", "high")

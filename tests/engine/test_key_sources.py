@@ -142,7 +142,7 @@ def noting(heard: list[str | None], text: str) -> Answer:
 
 
 def test_resolve_takes_the_key_from_where_it_is_told(folder: Path) -> None:
-    pytest.importorskip("pydantic_ai")
+    pytest.importorskip("httpx2")
     keep(folder.parent, "k-mine")
     heard: list[str | None] = []
     asks = '<ask_user question="Which?"/>'
@@ -156,7 +156,7 @@ def test_resolve_takes_the_key_from_where_it_is_told(folder: Path) -> None:
 
 
 def test_a_planted_env_gives_a_key_that_is_named_and_no_address(folder: Path) -> None:
-    pytest.importorskip("pydantic_ai")
+    pytest.importorskip("httpx2")
     keep(folder.parent, "k-mine")
     heard: list[str | None] = []
     with serving(noting(heard, '<update status="200">Hello.</update>')) as server:
@@ -194,7 +194,7 @@ def test_an_address_of_env_is_not_used_and_that_is_said(folder: Path) -> None:
 def test_an_app_gets_the_keys_of_its_environment_unless_it_asks_for_those_of_the_person(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("pydantic_ai")
+    pytest.importorskip("httpx2")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder.parent / ".config"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     keep(folder.parent, HINT)

@@ -26,7 +26,7 @@ from engine.models.aliases import add_alias, parsed_price
 from engine.models.protocol import Price, Usage
 from engine.models.providers import PROVIDERS, endpoint, is_local
 
-pytest.importorskip("pydantic_ai")
+pytest.importorskip("httpx2")
 
 TOLD = {"usage": {"prompt_tokens": 1_000_000, "cached_tokens": 400_000, "completion_tokens": 10_000}, "text": "Fine."}
 

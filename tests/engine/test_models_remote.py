@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 from timing import check_delay, delay_of_cancelling
 
-pytest.importorskip("pydantic_ai")
+pytest.importorskip("httpx2")
 
 from engine.config.installing import how_to_install
 from engine.config.keys import Keys
@@ -383,7 +383,7 @@ def test_addresses_come_from_the_environment() -> None:
 
 def test_a_missing_library_says_what_to_install() -> None:
     code = (
-        "import sys; sys.modules['pydantic_ai'] = None\n"
+        "import sys; sys.modules['httpx2'] = None\n"
         "from engine.errors import EngineError\n"
         "from engine.models import resolve_model\n"
         "try: resolve_model('openai/tiny')\n"

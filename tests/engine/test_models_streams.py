@@ -29,7 +29,7 @@ from servers import chat_quirks
 from servers.quirks import QUIRKS
 from servers.turns import GET_A, GET_B, Quirk, Turn, raw
 
-pytest.importorskip("pydantic_ai")
+pytest.importorskip("httpx2")
 
 import engine
 from engine.config.keys import Keys

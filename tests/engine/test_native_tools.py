@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from driving import script
 
-pytest.importorskip("pydantic_ai")
+pytest.importorskip("httpx2")
 
 import engine
 from engine.driving.model_choice import sync_environment_models

@@ -216,7 +216,7 @@ def in_anthropics_form(text: str) -> Answer:
 
 
 def test_anthropic_is_told_what_to_cache(noted: engine.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pydantic_ai")
+    pytest.importorskip("httpx2")
     answers = [f"<think>{number}</think>{GO_ON}" for number in range(3)]
     with serving(*map(in_anthropics_form, [*answers, DONE])) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url.removesuffix("/v1"))
@@ -242,7 +242,7 @@ def test_anthropic_is_told_what_to_cache(noted: engine.Database, monkeypatch: py
 def test_blocks_come_again_in_a_new_process_and_in_a_fork(
     noted: engine.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("pydantic_ai")
+    pytest.importorskip("httpx2")
     ask = '<ask_user question="On?"/><update status="102">on</update>'
     texts = [
         '<get path="known://1"/>' + GO_ON,
@@ -285,7 +285,7 @@ def test_blocks_come_again_in_a_new_process_and_in_a_fork(
 
 
 def test_others_get_plain_text(noted: engine.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pydantic_ai")
+    pytest.importorskip("httpx2")
     with serving(saying(DONE)) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "secret")
@@ -296,7 +296,7 @@ def test_others_get_plain_text(noted: engine.Database, monkeypatch: pytest.Monke
 def test_native_tools_are_cached_and_there_are_four_marks_still(
     noted: engine.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("pydantic_ai")
+    pytest.importorskip("httpx2")
     noted.insert("models", alias="native", actual="anthropic/claude-x", tool_calling="native", created_at=0)
     with serving(*map(in_anthropics_form, ["<think>a</think>" + GO_ON, DONE])) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url.removesuffix("/v1"))
@@ -314,7 +314,7 @@ def test_native_tools_are_cached_and_there_are_four_marks_still(
 def test_openrouter_tells_anthropics_models_what_to_cache(
     noted: engine.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("pydantic_ai")
+    pytest.importorskip("httpx2")
     with serving(saying("<think>a</think>" + GO_ON), saying(DONE)) as server:
         monkeypatch.setenv("OPENROUTER_BASE_URL", server.url)
         monkeypatch.setenv("OPENROUTER_API_KEY", "secret")

@@ -25,7 +25,7 @@ from test_prefix import in_anthropics_form
 
 import engine as library
 
-pytest.importorskip("pydantic_ai")
+pytest.importorskip("httpx2")
 
 READING = '<get path="notes.md"/><update status="102">reading</update>'
 DONE = '<update status="200">Port 8080.</update>'

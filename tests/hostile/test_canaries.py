@@ -121,7 +121,7 @@ def echoing(status: int) -> Answer:
 
 @pytest.fixture
 def _linux() -> None:
-    pytest.importorskip("pydantic_ai")
+    pytest.importorskip("httpx2")
     if sys.platform != "linux":
         pytest.skip("there is no /proc")
 

@@ -25,7 +25,7 @@ from engine.models import protocol, served, wire
 from engine.models.protocol import Completion, Message, ModelError, Request, Usage
 from engine.models.providers import PROVIDERS, endpoint
 
-pytest.importorskip("pydantic_ai")
+pytest.importorskip("httpx2")
 
 from engine.models.remote import RemoteModel
 

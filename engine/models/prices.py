@@ -1,0 +1,44 @@
+"""What a call costs, by what the provider has stated of it, a person's price, or the list of a library.
+
+spec: @model_prices
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engine.models.protocol import Price, Usage
+from engine.models.providers import is_local
+
+if TYPE_CHECKING:
+    from engine.models.providers import Endpoint
+
+
+def priced(usage: Usage, written: int, price: Price | None, at: Endpoint, name: str) -> Usage:
+    """`usage` with its cost in US dollars: the provider's own figure, else a person's price, else the library's list.
+
+    `written` are tokens that the provider wrote to its cache. A local model that none of them knows costs 0.
+    """
+    if usage.cost is not None:
+        return usage
+    if price is not None:
+        return replace(usage, cost=price.of(usage))
+    listed = None if usage.prompt_tokens is None else _listed(usage, written, at, name)
+    return replace(usage, cost=0.0 if listed is None and is_local(at, name) else listed)
+
+
+def _listed(usage: Usage, written: int, at: Endpoint, name: str) -> float | None:
+    from genai_prices import Usage as Tokens
+    from genai_prices import calc_price
+
+    tokens = Tokens(
+        input_tokens=usage.prompt_tokens,
+        cache_read_tokens=usage.cached_tokens,
+        cache_write_tokens=written or None,
+        output_tokens=usage.completion_tokens,
+    )
+    try:
+        return float(calc_price(tokens, name, provider_api_url=at.url).total_price)
+    except (LookupError, ValueError):
+        return None
