@@ -275,17 +275,23 @@ begin
                         when chars is null then (select u.short from _unreadable_files as u where u.entry_id = f.entry_id)
                     end
                 )),
-                max(chars_per_token),
-                max(room)
+                (
+                    select o.chars_per_token
+                    from _list_rooms as o
+                    where o.loop_id = (select loop_id from turns where id = new.turn_id)
+                ),
+                (
+                    select o.room
+                    from _list_rooms as o
+                    where o.loop_id = (select loop_id from turns where id = new.turn_id)
+                )
             ) as body
         from (
-            select e.path, e.id as entry_id, c.chars, o.chars_per_token, o.room
+            select e.path, e.id as entry_id, c.chars
             from runs as r
             join file_stats as f on f.project_id = r.project_id and f.kind <> 'missing'
             join entries as e on e.scope = 'project:' || r.project_id and e.path = f.path
             left join contents as c on c.id = e.content_id
-            left join turns as t on t.id = new.turn_id
-            left join _list_rooms as o on o.loop_id = t.loop_id
             where r.id = new.run_id
             order by f.path
         ) as f

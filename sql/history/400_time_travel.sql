@@ -7,17 +7,25 @@
 -- Each run (depth 0) with its parent (depth 1), the parent of that one, and so on. Of an ancestor only the turns with a
 -- number below before_turn belong to the past of the run.
 create view _run_lines as
-with recursive line (run_id, source_id, depth, before_turn) as (
-    select id, id, 0, null
-    from runs
-    union all
-    select l.run_id, r.parent_run_id, l.depth + 1, min(coalesce(l.before_turn, r.forked_at), r.forked_at)
-    from line as l
-    join runs as r on r.id = l.source_id
-    where r.parent_run_id is not null
-)
-select run_id, source_id, depth, before_turn
-from line;
+select
+    r.id as run_id,
+    cast(s.value ->> 0 as integer) as source_id,
+    cast(s.value ->> 1 as integer) as depth,
+    cast(s.value ->> 2 as integer) as before_turn
+from runs as r
+-- for one run at a time: a recursion of the whole view would begin at every run of the file
+cross join json_each((
+    with recursive line (source_id, depth, before_turn) as (
+        select r.id, 0, null
+        union all
+        select p.parent_run_id, l.depth + 1, min(coalesce(l.before_turn, p.forked_at), p.forked_at)
+        from line as l
+        join runs as p on p.id = l.source_id
+        where p.parent_run_id is not null
+    )
+    select json_group_array(json_array(source_id, depth, before_turn))
+    from line
+)) as s;
 
 create view past_turns as
 -- The turns in the past of each run: its own, and those before the fork of the runs that it was forked from. 'source' is

@@ -143,7 +143,7 @@ select
     -- 1: files are shown with line anchors
     (select value = '1' from settings where name = 'line_anchors') as anchors,
     -- the tools that are open besides, where the loop is told of few; in the first row alone
-    case row_number() over (order by o.ordinal)
+    case row_number() over (partition by t.id order by o.ordinal)
         when 1 then (select u.names from _untold_names as u where u.loop_id = t.loop_id)
     end as untold
 from turns as t

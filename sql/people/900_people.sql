@@ -421,4 +421,4 @@ left join turns as t
         from _working_loops as w
         where w.loop_id = l.id
     )
-group by l.id;
+group by r.alias, l.sequence;

@@ -88,6 +88,20 @@ with recursive above (command_id, edit_id, turn_id, loop_id, run_id, made_by) as
 select run_id, command_id, turn_id, edit_id, nullif(made_by, run_id) as child_id
 from above;
 
+-- The rows of _run_lines for all runs at once, to go from a run to those that came from it.
+create view _lines_of_all_runs as
+with recursive line (run_id, source_id, depth, before_turn) as (
+    select id, id, 0, null
+    from runs
+    union all
+    select l.run_id, r.parent_run_id, l.depth + 1, min(coalesce(l.before_turn, r.forked_at), r.forked_at)
+    from line as l
+    join runs as r on r.id = l.source_id
+    where r.parent_run_id is not null
+)
+select run_id, source_id, depth, before_turn
+from line;
+
 -- Each edit, undo, redo and rewind in the past of a run: its own, those of the runs below it, and those before the fork of
 -- the runs that it came from. 'turn' is the run's own, in which it gave the work away; 'edit_id' and 'child_id' as above.
 create view _past_edits as
@@ -101,7 +115,7 @@ select
     p.child_id
 from _tree_edits as p
 cross join commands as c on c.id = p.command_id
-join _run_lines as l on l.source_id = p.run_id
+join _lines_of_all_runs as l on l.source_id = p.run_id
 left join turns as t on t.id = p.turn_id
 where l.depth = 0
     or (p.child_id is null and t.sequence < l.before_turn)

@@ -32,7 +32,7 @@ from rewinds;
 create view _parted_lines as
 with recursive line (run_id, source_id, until) as (
     select l.run_id, w.source_id, w.until
-    from _run_lines as l
+    from _lines_of_all_runs as l
     join (
         select w.run_id as of_run, w.from_run_id as source_id, c.created_at as until
         from rewinds as w

@@ -9,7 +9,7 @@ create view _undo_hearers as
 select l.run_id, u.command_id
 from (select distinct run_id, command_id from undone_edits) as u
 join commands as c on c.id = u.command_id
-join _run_lines as l on l.source_id = u.run_id
+join _lines_of_all_runs as l on l.source_id = u.run_id
 where l.depth = 0
     or exists (
         select 1

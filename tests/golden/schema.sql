@@ -1618,6 +1618,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _line_paths (turn_id, paths)
 -- view _line_policies (line_id, policy_id, rank)
 -- view _line_programs (line_id, hidden, ordinal, found, plain, policy_id)
+-- view _lines_of_all_runs (run_id, source_id, depth, before_turn)
 -- view _list_entries (command_id, heading)
 -- view _list_rooms (loop_id, chars_per_token, room)
 -- view _listed_folders (run_id, run, turn_id, project_id, root)
