@@ -14,7 +14,7 @@ DEVELOPED := $(VENV)/.developed
 WEIGHTS := $(VENV)/.weights
 SOURCES := pyproject.toml constraints.txt
 # what Cog writes parts of
-MADE := SPEC.md $(wildcard sql/*/98[0-9]_*_record.sql)
+MADE := $(shell grep -l --include=SPEC.md -r -F '[[[cog' SPEC.md sql functions engine) $(wildcard sql/*/98[0-9]_*_record.sql)
 
 # The first Python on the path that is new enough; `make PYTHON=... run` names another.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -34,8 +34,8 @@ help:
 	@printf '%s\n' \
 		'make run    install into $(VENV) and answer a question about tests/examples/office with a local model' \
 		'make test   all tests' \
-		'make check  format, lint, types, SQL lint, tables of SPEC.md, guards of the record' \
-		'make spec   write the tables of SPEC.md and the guards of the record anew' \
+		'make check  format, lint, types, SQL lint, tables of the contract, guards of the record' \
+		'make spec   write the tables of the contract and the guards of the record anew' \
 		'make bench  measurements' \
 		'make fuzz   half a million damaged answers for the parser, planted commands, 200,000 edits' \
 		'make clean  remove $(VENV), caches and the demo database'

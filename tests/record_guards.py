@@ -1,8 +1,8 @@
 """The one list of what the record keeps, and the triggers that hold it.
 
-sql/record, the guards of each module and the table in SPEC.md are made from `RECORD` (`make spec`), and `make check` says
-where they differ. A
-column that a table of the record does not name here never changes, so a new one is guarded until somebody says otherwise.
+sql/record, the guards of each module and the table in sql/record/SPEC.md are made from `RECORD` (`make spec`), and `make
+check` says where they differ. A column that a table of the record does not name here never changes, so a new one is
+guarded until somebody says otherwise.
 tests/hostile/test_the_record_cannot_be_altered.py tries every table and column.
 """
 

@@ -1,6 +1,6 @@
-"""The tables of SPEC.md that are made from what they describe, in Markdown.
+"""The tables of the contract that are made from what they describe, in Markdown.
 
-SPEC.md calls them in comments that Cog reads: `make spec` writes the tables anew, `make check` says where they differ.
+They are called in comments that Cog reads: `make spec` writes the tables anew, `make check` says where they differ.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from engine.functions.limits import LIMITS
 from engine.rpc.methods import METHODS, NOTIFICATIONS, Method
 from engine.schema.build import installed
 from tests.record_guards import RECORD, sql_files
+from tests.rooms import ROOT, rooms
 
 PROMISE = re.compile(r"\bas\n((?:--[^\n]*\n)+)")
 LEFT_OUT = {"--db", "--help"}
@@ -310,6 +311,18 @@ def _options(command: Any) -> str:
 def _option(option: Any) -> str:
     names = " / ".join([*option.opts, *option.secondary_opts])
     return _code(names if option.is_flag else f"{names} {option.metavar}")
+
+
+def list_of_rooms() -> str:
+    """The parts of the contract that lie beside the code, each with its first sentence; modules are marked."""
+    modules = {module.name for module in installed().offered}
+    rows = []
+    for room in rooms()[1:]:
+        title, _, rest = room.read_text(encoding="utf-8").removeprefix("# ").partition("\n\n")
+        place = room.relative_to(ROOT)
+        mark = "yes" if place.parts[0] == "sql" and place.parts[1] in modules else ""
+        rows.append((f"`{place.parent}`", f"[{title}]({place})", rest.partition("\n")[0], mark))
+    return table("folder, contract, what it is about, module", rows)
 
 
 def rpc_methods() -> str:

@@ -37,7 +37,7 @@ LONG = "x' or \"1 " * 15_000
 ARGUMENT = LONG[:100_000]
 """As long as the system lets one argument of a process be, or nearly."""
 ENDS = {0, 1, 2, 3, 4, 5, 6, 7, 130}
-"""The exit codes that SPEC.md names."""
+"""The exit codes that engine/commands/SPEC.md names."""
 
 
 def state(db: engine.Database) -> list[Any]:

@@ -1,4 +1,4 @@
-"""All that a person may name in a query or a prompt stands in SPEC.md. What begins with an underscore is internal.
+"""All that a person may name in a query or a prompt stands in the contract. What begins with an underscore is internal.
 
 spec: @functions
 """
@@ -6,22 +6,21 @@ spec: @functions
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from people import PEOPLES_VIEWS, names, views_for_people
+from rooms import contract
 
 import engine
 from engine.db.registration import pure_functions
 
-SPEC = Path(__file__).parent.parent.parent / "SPEC.md"
 IMPURE = ("fail", "now", "last_error", "is_confirmed", "is_beside", "holds_keys")
 
 
 @pytest.fixture(scope="module")
 def named() -> set[str]:
-    """All words that SPEC.md sets in code."""
-    spans = re.findall(r"`([^`\n]+)`", SPEC.read_text(encoding="utf-8"))
+    """All words that the contract sets in code."""
+    spans = re.findall(r"`([^`\n]+)`", contract())
     return {word for span in spans for word in re.findall(r"[a-z_0-9]+|\*", span)}
 
 
@@ -47,7 +46,7 @@ def test_columns_that_people_read_are_documented(named: set[str]) -> None:
 
 
 def test_columns_that_the_text_names_are_there(db: engine.Database) -> None:
-    text = SPEC.read_text(encoding="utf-8")
+    text = contract()
     tables = {*names(db.connection, "table"), *names(db.connection, "view")}
     told = [(name, listed) for name, listed in re.findall(r"`(\w+)`\s\(((?:`[^`]+`[^`)]*)+)\)", text) if name in tables]
     assert len(told) > 50
