@@ -59,6 +59,7 @@ check: $(DEVELOPED)
 	@rm -rf .types/engine && mkdir -p .types/engine
 	@ln -s $(CURDIR)/engine/* .types/engine/ && ln -s $(CURDIR)/functions $(CURDIR)/sql $(CURDIR)/templates .types/engine/
 	MYPYPATH=.types $(BIN)/mypy --cache-dir .types/.cache
+	cd .types && ../$(BIN)/lint-imports --no-logo --cache-dir .imports ../pyproject.toml
 	$(BIN)/python tests/lint_sql.py
 	$(BIN)/cog -I . --check --check-fail-msg='run: make spec' $(MADE)
 

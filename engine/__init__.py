@@ -34,11 +34,12 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from .api import Database
+    from engine.api.database import Database
+    from engine.api.opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
+    from engine.processes.outputs import Output
+
     from .contract import Options, Proposal, Result, Run
-    from .db.opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
     from .db.registration import register
-    from .effects.outputs import Output
     from .errors import (
         Conflict,
         EngineError,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     __version__: str
 else:  # a type checker would take any name for one that this function knows
     _MODULES = {
-        "api": ("Database",),
+        "api.database": ("Database",),
         "contract": ("Options", "Proposal", "Result", "Run"),
         "events": ("Event",),
         "errors": (
@@ -69,8 +70,8 @@ else:  # a type checker would take any name for one that this function knows
             "PermissionDenied",
             "ValidationError",
         ),
-        "db.opening": ("attach", "open", "open_async"),
-        "effects.outputs": ("Output",),
+        "api.opening": ("attach", "open", "open_async"),
+        "processes.outputs": ("Output",),
         "db.registration": ("register",),
         "tools.decorating": ("tool",),
         "history.undone": ("FileChange", "Undone"),

@@ -12,7 +12,8 @@ from .contract import Options
 from .errors import NotFound, ValidationError
 
 if TYPE_CHECKING:
-    from .api import Database
+    from engine.api.database import Database
+
     from .mcp.servers import Server
 
 

@@ -17,6 +17,8 @@ from typing import Annotated, Any
 
 import typer
 
+from engine.system import secrets
+
 from .commands import (
     answers,
     chat,
@@ -64,7 +66,6 @@ from .commands.given import take_as_given
 from .commands.grouped import Grouped, Listed, Quoted
 from .commands.hiding import command
 from .commands.printing import print_error
-from .config import secrets
 from .errors import EngineError, NotFound
 from .plugin_places import count_configuration
 from .version import version_line

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from .arguments import check_all
 
 if TYPE_CHECKING:
-    from .driving.loop import Driver
     from .models.protocol import Model
 
 
@@ -197,5 +196,7 @@ class Proposal(TypedDict):
 
 
 OnProposal = Callable[[Proposal], bool | str | None]
-OnDriver = Callable[["Driver"], None]
+
+
+OnDriver = Callable[[Any], None]
 """Called with the driver of a run before it is driven; the driver's `stop` may be called from another thread."""

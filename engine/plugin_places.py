@@ -46,8 +46,9 @@ def modules() -> Iterator[tuple[str, ModuleType]]:
 
 
 def _configured() -> Iterator[tuple[Path, str, str]]:
-    from .config.places import config_folder
-    from .config.toml_files import loaded, read_file
+    from engine.system.places import config_folder
+    from engine.system.toml_files import loaded, read_file
+
     from .errors import ValidationError
 
     place = config_folder() / "config.toml"
@@ -93,7 +94,8 @@ def _has_hooks(module: ModuleType) -> bool:
 
 def _file_of(name: str, path: str, where: str) -> Path:
     """The file of a plugin: it belongs to this user, and nobody else may write it."""
-    from .config.places import is_own
+    from engine.system.places import is_own
+
     from .errors import ValidationError
 
     place = Path(path).expanduser()

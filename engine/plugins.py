@@ -28,17 +28,20 @@ from .functions import Function
 if TYPE_CHECKING:
     from jinja2 import BaseLoader
 
-    from .adapters import Adapter
-    from .knowledge.embedders import Embedder
-    from .models.protocol import Model
-    from .sandbox import Sandbox
-
 hookspec: pluggy.HookspecMarker = pluggy.HookspecMarker("engine")
 hookimpl: pluggy.HookimplMarker = pluggy.HookimplMarker("engine")
 
 _GROUP = "engine"
 """The group of the entry points by which plugins are found."""
 
+Model = Any
+"""An adapter of a model, as `engine.models.protocol.Model` has it."""
+Sandbox = Any
+"""A sandbox, as `engine.sandbox.Sandbox` has it."""
+Embedder = Any
+"""What makes vectors of texts, as `engine.knowledge.embedders.Embedder` has it."""
+Adapter = Callable[[Any], None]
+"""Serves runs by a protocol, with an `engine.adapters.Serving`, as `engine.adapters.Adapter` has it."""
 EffectHandler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Performs one effect, a row of `pending_effects`, and returns the columns of its `finish_effect`: `state` ('resolved' or
 'failed'), and optionally `outcome`, `message` and `detail` (a JSON-ready mapping).
@@ -119,7 +122,7 @@ class Hooks:
     def engine_keys(self) -> Mapping[str, Iterable[str]]:
         """Services that need a key, by name, with the environment variables that may hold it.
 
-        `engine keys` keeps such a key, and `engine.config.services.key_of(name)` gives it to the plugin.
+        `engine keys` keeps such a key, and `engine.keys.services.key_of(name)` gives it to the plugin.
         """
         return {}
 

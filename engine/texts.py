@@ -1,4 +1,4 @@
-"""The texts that people and plugins can change: templates, tool documents, personas."""
+"""The texts that come with the engine: where they lie, and the personas among them."""
 
 from __future__ import annotations
 
@@ -6,72 +6,13 @@ import re
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from .errors import EngineError
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-_MARK = re.compile(r"{[{%#]")
 _RATIONALE = re.compile(r"[ \t]*<!--.*?-->", re.DOTALL)
 
 
 def folder_of(package: str) -> Path:
     """The folder of a package of ours. `importlib.resources` would import all that makes temporary files and archives."""
     return Path(import_module(package).__path__[0])
-
-
-@cache
-def environment() -> Environment:
-    """The Jinja environment of the packets: undefined names are errors, what is printed is printed as it is."""
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-    from .packets.compiled import CompiledTemplates
-    from .plugins import template_loaders
-
-    return Environment(
-        loader=ChoiceLoader([*template_loaders(), PackageLoader("engine.templates", "")]),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-        bytecode_cache=CompiledTemplates(),
-        autoescape=False,  # noqa: S701 - a packet is text, not HTML
-    )
-
-
-def laid_out(file: str, **values: Any) -> str:
-    """What a template of the packets makes of the values; `file` is its name.
-
-    Raises EngineError where a plugin's section has no template, or one that is wrong.
-    """
-    from jinja2 import TemplateError, TemplateNotFound
-
-    try:
-        return environment().get_template(file).render(**values)
-    except TemplateNotFound as error:
-        raise EngineError(
-            f"template {error}: there is none; the plugin whose section or template names it brings it"
-        ) from error
-    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
-        raise EngineError(f"template {file}: {error}; correct it in its plugin") from error
-
-
-@cache
-def tool_document(name: str) -> str | None:
-    """What the model is told of a tool: `tools/<name>.md` without the rationale in its comments, or None."""
-    from jinja2 import TemplateNotFound
-
-    jinja = environment()
-    assert jinja.loader is not None, "the environment has its loader"
-    try:
-        source = jinja.loader.get_source(jinja, f"tools/{name}.md")[0]
-    except TemplateNotFound:
-        return None
-    # a text without marks of Jinja need not be compiled
-    return strip_rationale(jinja.from_string(source).render() if _MARK.search(source) else source)
 
 
 def strip_rationale(text: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from timing import wait_until
 
-from engine.effects.processes import ProcessResult, run_process
+from engine.processes.shell import ProcessResult, run_process
 from engine.sandbox import Confined, Confinement, find
 
 NOBODY = 65534

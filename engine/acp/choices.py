@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from acp import schema
 
-from engine.driving.model_choice import check_effort, choose_model, keys_for, sync_environment_models, takes_effort
+from engine.driving.model_choice import check_effort, choose_model, sync_environment_models, takes_effort
 from engine.errors import EngineError, NotFound, PermissionDenied, ValidationError
 from engine.functions.values import EFFORTS
 from engine.models import resolve_model
@@ -142,7 +142,7 @@ def _takes_effort(session: Session, name: str) -> bool:
     actual = str(db.value("select actual from models where alias = ?", (name,)) or name)
     try:
         return takes_effort(
-            db.given_models.find(actual) or resolve_model(actual, keys_for(db, session.run, session.root))
+            db.given_models.find(actual) or resolve_model(actual, db.keys_for(session.run, session.root))
         )
     except EngineError:
         return False
@@ -151,6 +151,6 @@ def _takes_effort(session: Session, name: str) -> bool:
 def _usable(session: Session) -> list[str]:
     from engine.commands.model_lists import problem
 
-    keys = keys_for(session.database, session.run, session.root)
+    keys = session.database.keys_for(session.run, session.root)
     rows = session.database.rows("select alias, actual from models order by alias")
     return [str(row["alias"]) for row in rows if problem(row["actual"], keys) is None]

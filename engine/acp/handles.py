@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engine.adapters import Serving
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.mcp.servers import Server
 
 _Key = tuple[Path, str]
@@ -37,7 +37,7 @@ class Handles:
 
         None if there is no file, and none is to be made.
         """
-        from engine.db.locate import database_to_write
+        from engine.system.locate import database_to_write
 
         path = database_to_write(self._serving.db, root)
         key = path, _told_apart(servers)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from engine.config.secrets import scrubbed
+from engine.system.secrets import scrubbed
 
 MOST_BYTES = 10_000_000
 """A longer line is passed over."""

@@ -25,7 +25,7 @@ from .updates import Updates, message
 if TYPE_CHECKING:
     from acp import Client
 
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.contract import Options, Result
     from engine.db.database import Row
     from engine.driving.loop import Driver

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from acp.agent.connection import AgentSideConnection
 
-from engine.config.secrets import scrubbed
+from engine.system.secrets import scrubbed
 
 from .agent import EngineAgent
 from .lines import Lines

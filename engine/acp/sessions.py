@@ -17,7 +17,7 @@ from .handles import Handles
 
 if TYPE_CHECKING:
     from engine.adapters import Serving
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.contract import Options
     from engine.db.database import Row
     from engine.mcp.servers import Server

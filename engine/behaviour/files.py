@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.config.toml_files import loaded, read_file
 from engine.errors import NotFound
+from engine.system.toml_files import loaded, read_file
 
 PARTS = ("request", "wait", "block", "interrupt")
 _KEYS: dict[str, tuple[type, ...]] = {

@@ -14,7 +14,7 @@ from .printing import one_line, say, visible
 from .screen import fits, lines_that_fit, show_lines
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
 
     from .interrupt import Interrupt

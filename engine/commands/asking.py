@@ -21,7 +21,7 @@ from .screen import screen, show_lines
 from .wrapping import wrapped
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
 
 def at_terminal() -> bool:

@@ -25,7 +25,7 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
     from .chat_input import Reader
     from .chat_session import Session

@@ -24,8 +24,8 @@ try:
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
     from prompt_toolkit.output import create_output
 except ImportError as error:
-    from engine.config.installing import how_to_install
     from engine.errors import EngineError
+    from engine.system.installing import how_to_install
 
     raise EngineError(f"the library for chats is not installed; run: {how_to_install('chat')}") from error
 

@@ -14,7 +14,7 @@ from .narrator import Narrator
 from .printing import one_line, say
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
     from .interrupt import Interrupt
 
@@ -92,7 +92,7 @@ def drive_or_follow(db: Database, run: str, interrupt: Interrupt, *, yolo: bool,
 
 def _follow(db: Database, run: str, interrupt: Interrupt, answers: Answers, own: int) -> None:
     """Show what another process does, until the prompt `own` has ended, it lets go of the run, or somebody interrupts."""
-    from engine.driving.following import Follower
+    from engine.api.following import Follower
     from engine.driving.lease import is_held
 
     follower = Follower(db, run, int(db.value(_NEWEST)))

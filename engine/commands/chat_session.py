@@ -16,7 +16,7 @@ from .rule_lines import rule_lines
 from .shared import db_flag
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.contract import Options
     from engine.db.database import Row
     from engine.errors import EngineError

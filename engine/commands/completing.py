@@ -136,14 +136,14 @@ def complete_effort(incomplete: str) -> list[str]:
 
 def complete_provider(incomplete: str) -> list[str]:
     """The names of providers and of other services that have keys."""
-    from engine.config.services import holders
+    from engine.keys.services import holders
 
     return [name for name in holders() if name.startswith(incomplete)]
 
 
 def complete_model_provider(incomplete: str) -> list[str]:
     """The names of providers of models."""
-    from engine.models.providers import PROVIDERS
+    from engine.keys.providers import PROVIDERS
 
     return [name for name in PROVIDERS if name.startswith(incomplete)]
 

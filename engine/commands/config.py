@@ -16,7 +16,7 @@ from .printing import one_line, say, visible
 from .shared import DbOption, JsonOption, absolute_model, database_or_fresh, nearest, open_to_write
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
 _OF_A_RUN = {"model": str, "temperature": float, "effort": str, "context_limit": int}
 """What can be changed of a run, with the types of the values."""
@@ -119,7 +119,7 @@ def _meant(words: list[str]) -> str:
 def _change_inside(db: Path | None, names: list[str], given: dict[str, str], unset: list[str], as_json: bool) -> None:
     """Change the settings of the file, or a run; a change that is refused makes no file."""
     import engine
-    from engine.db.locate import database_to_write
+    from engine.system.locate import database_to_write
 
     if not database_to_write(db, Path.cwd()).exists():
         with engine.open(":memory:", config=True) as rehearsal:
@@ -174,7 +174,7 @@ def _confirm(db: Path | None, names: list[str]) -> None:
 def folder_of(db: Path | None) -> Path:
     """The folder of the project: that of the file."""
     from engine.config.configuration import project_folder
-    from engine.db.locate import database_to_write
+    from engine.system.locate import database_to_write
 
     return project_folder(database_to_write(db, Path.cwd()))
 

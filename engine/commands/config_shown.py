@@ -14,7 +14,7 @@ from .shared import nearest
 from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
 
 _SHOWN_OF_A_RUN = ("model", "persona", "temperature", "effort", "context_length")

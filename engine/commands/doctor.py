@@ -19,7 +19,7 @@ from .shared import DbOption, JsonOption
 from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
-    from engine.config.keys import Key
+    from engine.keys.keys import Key
 
 State = Literal["ok", "optional", "missing"]
 _MARGIN = 27
@@ -104,7 +104,7 @@ def _version(package: str) -> str | None:
 
 def _extra(name: str, module: str, package: str, purpose: str) -> Check:
     if find_spec(module) is None:
-        from engine.config.installing import how_to_install
+        from engine.system.installing import how_to_install
 
         return Check(f"extra {name}", "optional", f"{purpose}: not installed", how_to_install(name))
     return Check(f"extra {name}", "ok", f"{package} {_version(package) or ''}".strip())
@@ -121,8 +121,8 @@ def _weights() -> Check:
 
 def _keys() -> Iterator[Check]:
     """Which providers have a key and where it comes from, and which files are passed over."""
-    from engine.config.keys import Keys
-    from engine.config.services import holders
+    from engine.keys.keys import Keys
+    from engine.keys.services import holders
 
     keys = Keys(files=True).at(Path.cwd())
     known = holders()
@@ -240,9 +240,9 @@ def _first_line(command: list[str]) -> str:
 def _database(given: Path | None) -> Iterator[Check]:
     """The database, and the modules that it has taken in."""
     import engine
-    from engine.db.locate import database_to_read
     from engine.errors import EngineError
     from engine.schema.update import refusal
+    from engine.system.locate import database_to_read
     from engine.trust.trusted import trusted
 
     try:
@@ -274,9 +274,9 @@ def _database(given: Path | None) -> Iterator[Check]:
 
 def _log(given: Path | None) -> Iterator[Check]:
     """Whether a reader that never ends keeps the log of the database growing."""
-    from engine.db.locate import database_to_read
     from engine.db.log_file import log_of
     from engine.errors import EngineError
+    from engine.system.locate import database_to_read
 
     try:
         found = log_of(database_to_read(given, Path.cwd()))
@@ -289,9 +289,9 @@ def _log(given: Path | None) -> Iterator[Check]:
 def _model(given: Path | None) -> Check:
     """Whether there is a model for a prompt that names none."""
     import engine
-    from engine.db.locate import find_database
     from engine.driving.model_choice import choose_model
     from engine.errors import EngineError
+    from engine.system.locate import find_database
 
     from .model_lists import with_environment
 

@@ -28,10 +28,10 @@ from .wrapping import wrapped
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.contract import OnProposal, Result
-    from engine.effects.kept_output import KeptOutput
     from engine.events import OnEvent
+    from engine.processes.kept_output import KeptOutput
 
 
 def drive(
@@ -147,15 +147,14 @@ def quieten_libraries() -> None:
 
 def say_whose_key(db: Database, run: str) -> None:
     """Name the source of the key that the model of a run gets, unless that is the environment or the user's own store."""
-    from engine.driving.model_choice import keys_for
-    from engine.models.providers import PROVIDERS
+    from engine.keys.providers import PROVIDERS
 
     query = "select coalesce(m.actual, c.model) from loop_list as c left join models as m on m.alias = c.model "
     actual = db.value(f"{query}where c.run = ? order by c.loop desc limit 1", (run,))
     provider = PROVIDERS.get(str(actual).partition("/")[0])
     if provider is None:
         return
-    keys = keys_for(db, run)
+    keys = db.keys_for(run)
     key = keys.find(provider)
     if key is not None and key.source not in ("environment", "user"):
         others = key.source != "named" and any(other.value != key.value for other in keys.all(provider))

@@ -22,7 +22,7 @@ from .printing import one_line, print_json, print_json_text, print_table, say, v
 from .shared import DbOption, JsonOption, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
 
 _POLL_S = 0.2
@@ -169,7 +169,7 @@ def _shown(row: Row) -> Row:
 
 def _export(db: Database, folder: Path, chosen: dict[str, Any]) -> None:
     """Write a file for each day; a file that is there is replaced when its day was read to the end."""
-    from engine.config.toml_files import write_file
+    from engine.system.toml_files import write_file
 
     days = db.rows(_DAYS, chosen)
     folder.mkdir(parents=True, exist_ok=True)

@@ -106,8 +106,8 @@ def rm(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None
     Example:
       engine files rm 'data/**'
     """
-    from engine.db.locate import database_to_read
     from engine.project.constraints import checked_patterns, release
+    from engine.system.locate import database_to_read
 
     place = _root(root)
     with open_to_write(database_to_read(db, Path.cwd())) as database:
@@ -136,7 +136,7 @@ def _known(root: Path | None, db: Path | None) -> tuple[Path, list[Row], Path | 
 
     There are no patterns, and None for the database, where there is none.
     """
-    from engine.db.locate import find_database
+    from engine.system.locate import find_database
 
     place = _root(root)
     if db is None and find_database(Path.cwd()) is None:

@@ -12,7 +12,7 @@ from .printing import one_line, print_json, print_table, say, shown_path
 from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
 _SHOWN_FROM = 2_000
 """Texts that are read from so many on are told of."""

@@ -14,7 +14,7 @@ from .printing import print_json, print_table, shown_path, visible
 from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
 
 def get(

@@ -28,8 +28,8 @@ def grants(
       engine grants
       engine grants --revoke 3
     """
-    from engine.db.locate import database_to_read
     from engine.effects.gate import revoke_grant
+    from engine.system.locate import database_to_read
 
     if revoke is not None:
         with open_to_write(database_to_read(db, Path.cwd())) as database:

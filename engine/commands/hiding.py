@@ -140,16 +140,16 @@ def _of_his_file() -> dict[str, str | None]:
 
     Every command line comes by here, so what reads settings is imported where there are some.
     """
-    from engine.config.places import config_folder
-    from engine.db.descriptors import open_to_read
     from engine.errors import EngineError
+    from engine.system.descriptors import open_to_read
+    from engine.system.places import config_folder
 
     place = config_folder() / _USER_FILE
     try:
         with open(open_to_read(place, os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             if SETTING.encode() not in file.read(_MOST_BYTES):
                 return {}
-        from engine.config.toml_files import parsed, read_file
+        from engine.system.toml_files import parsed, read_file
 
         return {name: value for name, (value, _) in parsed(read_file(place), place).items()}
     except (OSError, EngineError):  # what writes settings, or opens a file, tells of it

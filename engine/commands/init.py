@@ -14,7 +14,7 @@ from .printing import print_json, say, visible
 from .shared import DbOption, JsonOption, db_flag, open_to_write
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.project.workspace import Workspace
     from engine.rules.taking import Report
 

@@ -16,7 +16,7 @@ from .shared import db_flag
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
 
     from .interrupt import Interrupt

@@ -14,7 +14,7 @@ from .printing import print_json, print_table, say, visible
 from .shared import JsonOption, is_alone, nearest
 
 if TYPE_CHECKING:
-    from engine.config.keys import Holder
+    from engine.keys.keys import Holder
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -58,9 +58,9 @@ def set_(
       engine keys set exa
       pass show openai | engine keys set openai --stdin
     """
-    from engine.config.key_stores import store_to_write
-    from engine.config.keys import check_key
     from engine.errors import ValidationError
+    from engine.keys.keys import check_key
+    from engine.keys.stores import store_to_write
 
     if context.args:
         raise ValidationError(
@@ -84,8 +84,8 @@ def list_(as_json: JsonOption = False) -> None:
       engine keys list
       engine keys list --json
     """
-    from engine.config.keys import Keys
-    from engine.config.services import holders
+    from engine.keys.keys import Keys
+    from engine.keys.services import holders
 
     known = Keys(files=True).at(Path.cwd())
     rows = [row for provider in holders().values() if (row := _row(known, provider))]
@@ -111,7 +111,7 @@ def rm(provider: ProviderArgument, project: ProjectOption = False) -> None:
       engine keys rm openai
       engine keys rm anthropic --project
     """
-    from engine.config.key_stores import store_to_write
+    from engine.keys.stores import store_to_write
 
     found = _provider(provider)
     store = store_to_write(project=project)
@@ -137,8 +137,8 @@ def _row(known: Any, provider: Holder) -> dict[str, Any] | None:
 
 def _provider(name: str) -> Holder:
     """The provider or service of that name; raises `NotFound` (404), without repeating what may be a key."""
-    from engine.config.services import holders
     from engine.errors import NotFound
+    from engine.keys.services import holders
 
     known = holders()
     if name not in known:
@@ -149,7 +149,7 @@ def _provider(name: str) -> Holder:
 
 def _say_what_counts(provider: Holder, kept_in: str | None) -> None:
     """Say where the key of a provider comes from in this folder, if that is not the store that was just written."""
-    from engine.config.keys import Keys
+    from engine.keys.keys import Keys
 
     found = Keys(files=True).at(Path.cwd()).find(provider)
     if found is not None and found.source != kept_in:

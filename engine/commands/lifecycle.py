@@ -27,7 +27,7 @@ from .shared import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engine.api import Database
+    from engine.api.database import Database
 
 
 _STANDS = """
@@ -74,7 +74,7 @@ def resume(
       engine resume demo --max-turns 16
     """
     from engine.driving import runs
-    from engine.effects.kept_output import opened as output_file
+    from engine.processes.kept_output import opened as output_file
 
     with open_existing(db) as database:
         use_keys(database, key_from)

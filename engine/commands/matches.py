@@ -10,7 +10,7 @@ from .completing import complete_path, complete_run
 from .shared import nearest
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
 
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)]

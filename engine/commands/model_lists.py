@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from .shared import absolute_model, nearest
 
 if TYPE_CHECKING:
-    from engine.api import Database
-    from engine.config.keys import Keys
+    from engine.api.database import Database
     from engine.db.database import Row
+    from engine.keys.keys import Keys
 
 
 @contextmanager
@@ -59,7 +59,8 @@ def _price(row: Row) -> str | None:
 def offered(provider: str) -> list[Row]:
     """The models that a provider offers; raises `NotFound` (404) for no provider, `ModelError` where it does not tell."""
     from engine.errors import NotFound
-    from engine.models.providers import PROVIDERS, endpoint
+    from engine.keys.providers import PROVIDERS
+    from engine.models.providers import endpoint
     from engine.models.served import offered_models
 
     if provider not in PROVIDERS:
@@ -85,7 +86,7 @@ def problem(actual: str, keys: Keys | None = None) -> str | None:
 
 def keys_here() -> Keys:
     """The keys for a run in the present folder."""
-    from engine.config.keys import Keys
+    from engine.keys.keys import Keys
 
     return Keys(files=True).at(Path.cwd())
 
@@ -100,7 +101,7 @@ def _problem_of_local() -> str | None:
 def _problem_of_runtime() -> str | None:
     from importlib.util import find_spec
 
-    from engine.config.installing import how_to_install
+    from engine.system.installing import how_to_install
 
     return None if find_spec("xllamacpp") else f"its runtime is not installed; run: {how_to_install('local')}"
 

@@ -202,8 +202,8 @@ def rm(
     Example:
       engine models rm fast
     """
-    from engine.db.locate import database_to_read
     from engine.models.aliases import remove_alias
+    from engine.system.locate import database_to_read
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:
         origin = remove_alias(database, alias)

@@ -14,7 +14,7 @@ from .shared import DbOption, JsonOption, open_existing, run_or_latest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
 
 _SHOWN = "select alias as run from runs where archived_at is null"

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from engine.config.places import temporary_folder
+from engine.system.places import temporary_folder
 
 from .printing import say
 

@@ -12,7 +12,7 @@ from .printing import print_json, print_text, say
 from .shared import DbOption, JsonOption, RunArgument, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
     from engine.errors import EngineError
 

@@ -14,7 +14,7 @@ from .shared import DbOption, JsonOption, RunArgument, open_to_read, open_to_wri
 from .visibility import ArchivedOption, SummarizedOption, VisibleOption, move
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
 
 PathArgument = Annotated[
@@ -68,7 +68,7 @@ def context(
       engine context demo 'known://**' --json
       engine context demo --visible 'src/*.py' --archived 'known://old/**'
     """
-    from engine.db.locate import database_to_read
+    from engine.system.locate import database_to_read
 
     path = stored_path(path)
     moves = {"visible": visible, "summarized": summarized, "archived": archived}

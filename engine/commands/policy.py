@@ -129,8 +129,8 @@ def rm(
     Example:
       engine policy rm 70
     """
-    from engine.db.locate import database_to_read
     from engine.effects.gate import remove_policy
+    from engine.system.locate import database_to_read
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:
         gone = remove_policy(database, number)

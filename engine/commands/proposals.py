@@ -27,7 +27,7 @@ from .shared import (
 from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
 
 
@@ -116,8 +116,8 @@ def resolve(
       engine resolve demo --all --reject --reason "not before January" --by Ada
       engine resolve demo --answer "use the second account" --continue
     """
-    from engine.db.locate import database_to_read
     from engine.errors import ValidationError
+    from engine.system.locate import database_to_read
 
     accept = _decision(accept, answer)
     with open_to_write(database_to_read(db, Path.cwd())) as database:

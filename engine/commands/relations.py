@@ -13,7 +13,7 @@ from .printing import one_line, print_json, print_json_text, print_table, print_
 from .shared import DbOption, JsonOption, database_or_fresh, is_alone, open_to_read, open_to_write
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -142,7 +142,7 @@ def rm(
     Example:
       engine relations rm auth --cascade
     """
-    from engine.db.locate import database_to_read
+    from engine.system.locate import database_to_read
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:
         before = database.value("select count(*) from nodes")

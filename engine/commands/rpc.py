@@ -12,7 +12,7 @@ from .printing import say, visible
 from .shared import DbOption, KeyFromOption, open_to_write, open_unasked, use_keys
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
 
 def rpc(
@@ -52,8 +52,8 @@ def rpc(
     """
     from importlib.util import find_spec
 
-    from engine.config.installing import how_to_install
     from engine.errors import EngineError, NotFound
+    from engine.system.installing import how_to_install
 
     if find_spec("websockets") is None:
         raise EngineError(f"engine rpc needs the extra rpc; run: {how_to_install('rpc')}")

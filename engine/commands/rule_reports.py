@@ -76,8 +76,8 @@ def explain(
       engine rules explain 'write a test for the login *brief'
       engine rules explain 'go on' --run demo --json
     """
-    from engine.db.locate import database_to_read
     from engine.rules import store
+    from engine.system.locate import database_to_read
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:
         found = store.explain(database, prompt, run=run, root=None if run else root())

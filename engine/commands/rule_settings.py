@@ -13,7 +13,7 @@ from .printing import print_json, print_table, say
 from .shared import DbOption, JsonOption, database_or_fresh, open_existing, open_to_write
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
 RuleTexts = Annotated[list[str] | None, typer.Option("--rule", metavar="TEXT", help="A rule; may be given again.")]
 

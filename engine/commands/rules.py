@@ -16,7 +16,7 @@ from .rule_settings import root
 from .shared import DbOption, JsonOption, database_or_fresh, is_alone, open_existing, open_to_write
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
 app = typer.Typer(rich_markup_mode=None)
 

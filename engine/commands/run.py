@@ -28,7 +28,7 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.contract import Options
 
 
@@ -193,9 +193,9 @@ def run(
       4 aborted, 5 too large, 6 waits for a decision, 130 interrupted
     """
     from engine.contract import Options
-    from engine.effects.kept_output import opened as output_file
     from engine.errors import ValidationError
     from engine.models.protocol import storable
+    from engine.processes.kept_output import opened as output_file
 
     if demo:
         hiding.begin_here()
@@ -256,7 +256,7 @@ def _rehearse(
 ) -> None:
     """Where there is no database yet, try the prompt in one in memory: a prompt that is refused creates no file."""
     import engine
-    from engine.db.locate import database_to_write
+    from engine.system.locate import database_to_write
 
     if not database_to_write(db, Path.cwd()).exists():
         with engine.open(":memory:", config=True) as rehearsal:

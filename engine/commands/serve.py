@@ -13,7 +13,7 @@ from .shared import DbOption, KeyFromOption, absolute_model, open_to_write, use_
 
 if TYPE_CHECKING:
     from engine.adapters import Serving
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.contract import Options
     from engine.mcp.servers import Server
 
@@ -84,8 +84,8 @@ def serve(
 
 def _serve(name: str, serving: Serving) -> None:
     from engine.adapters import named
-    from engine.config.installing import how_to_install
     from engine.errors import NotFound
+    from engine.system.installing import how_to_install
 
     try:
         named(name)(serving)

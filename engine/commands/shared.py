@@ -13,7 +13,7 @@ from .completing import complete_effort, complete_key_source, complete_run
 from .hiding import hide_paths, is_on
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.mcp.servers import Server
 
 _TRIES = 3
@@ -75,7 +75,7 @@ def open_to_read(given: Path | None) -> Database:
 
     Raises `NotFound` (404) where there is none, and what `look_at` raises.
     """
-    from engine.db.locate import database_to_read
+    from engine.system.locate import database_to_read
 
     from .printing import say, visible
 
@@ -88,7 +88,7 @@ def open_to_read(given: Path | None) -> Database:
 def database_or_fresh(given: Path | None, *, quietly: bool = False) -> Database:
     """The database, open for reading, or one in memory where there is none: looking creates no file."""
     import engine
-    from engine.db.locate import find_database
+    from engine.system.locate import find_database
 
     found = find_database(Path.cwd()) if given is None else given
     if found is None:
@@ -99,7 +99,7 @@ def database_or_fresh(given: Path | None, *, quietly: bool = False) -> Database:
 def writable_or_fresh(given: Path | None) -> Database:
     """The database, open for writing, or one in memory where there is none."""
     import engine
-    from engine.db.locate import find_database
+    from engine.system.locate import find_database
 
     found = find_database(Path.cwd()) if given is None else given
     return engine.open(":memory:", config=True) if found is None else open_existing(found)
@@ -124,8 +124,8 @@ def open_to_write(given: Path | None, start: Path | None = None, mcp: Iterable[S
     At a terminal a person is asked about a file that he does not know and that would act. A command that fails before it has
     changed anything leaves no new file.
     """
-    from engine.db.locate import database_to_write, passed_over
     from engine.errors import Conflict, ValidationError
+    from engine.system.locate import database_to_write, passed_over
 
     from .printing import say, visible
 
@@ -146,7 +146,7 @@ def open_to_write(given: Path | None, start: Path | None = None, mcp: Iterable[S
 
 def open_unasked(given: Path | None, start: Path) -> Database:
     """The database as `open_to_write` gives it, without a word: raises `PermissionDenied` (403) where that asks a person."""
-    from engine.db.locate import database_to_write
+    from engine.system.locate import database_to_write
     from engine.trust.trusted import trusted
 
     path = database_to_write(given, start)
@@ -158,8 +158,8 @@ def _with_hidden_paths(database: Database) -> Database:
     if is_on():
         from contextlib import suppress
 
-        from engine.db.locate import FOLDER
         from engine.errors import EngineError
+        from engine.system.locate import FOLDER
 
         place = database.path.absolute()
         hide_paths([place.parent.parent if place.parent.name == FOLDER else place])
@@ -188,8 +188,8 @@ def _open_known(path: Path, mcp: Iterable[Server]) -> Database:
 def _open_in_folder(path: Path, trust: str | bool, mcp: Iterable[Server] = ()) -> Database:
     """Open the database, with its folder, which another command that fails may remove meanwhile."""
     import engine
-    from engine.db.locate import make_folder
     from engine.errors import EngineError
+    from engine.system.locate import make_folder
 
     for tries_left in reversed(range(_TRIES)):
         make_folder(path)
@@ -203,9 +203,9 @@ def _open_in_folder(path: Path, trust: str | bool, mcp: Iterable[Server] = ()) -
 
 def use_keys(db: Database, key_from: Iterable[str] | None) -> None:
     """Let the keys of a command come from the sources that `--key-from` names; raises `ValidationError` (400)."""
-    from engine.config.keys import Keys, check_source
-    from engine.config.services import holders
     from engine.errors import ValidationError
+    from engine.keys.keys import Keys, check_source
+    from engine.keys.services import holders
 
     named = {}
     for given in key_from or ():
@@ -219,7 +219,7 @@ def use_keys(db: Database, key_from: Iterable[str] | None) -> None:
 
 def open_existing(given: Path | None) -> Database:
     """The existing database: a command about a run does not create one."""
-    from engine.db.locate import database_to_read
+    from engine.system.locate import database_to_read
 
     return open_to_write(database_to_read(given, Path.cwd()))
 

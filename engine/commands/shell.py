@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from engine.config.places import home_folder, make_private
+from engine.system.places import home_folder, make_private
 
 from .exits import FAILED
 from .printing import print_text, say, visible
@@ -19,7 +19,7 @@ from .shared import DbOption, open_to_read
 from .sql import LIMIT, print_answer
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
 _HELP = """.tables         views, tables, and doors, which take rows
 .schema [NAME]  how one, or each, was created, with what it promises

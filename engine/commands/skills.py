@@ -24,7 +24,7 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
     from engine.knowledge.skill_sources import SkillText
 

@@ -19,7 +19,7 @@ from .shared import DbOption, JsonOption, db_flag, open_to_read, run_or_latest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
     from engine.db.log_file import LogFile
 
@@ -69,8 +69,8 @@ def status(
       engine status demo
       engine status demo --json | jq .capabilities.tools
     """
-    from engine.db.locate import database_to_read
     from engine.db.log_file import log_of
+    from engine.system.locate import database_to_read
 
     # before the database is opened: the index of its log is not read beside SQLite's locks
     log = log_of(database_to_read(db, Path.cwd()))
@@ -116,7 +116,7 @@ def _leases(db: Database) -> list[Row]:
 
 def _driver(holder: str | None) -> dict[str, Any] | None:
     """The process that drives a run: its number, and whether it is alive, dead or unknown (of another machine)."""
-    from engine.driving import identity
+    from engine.system import identity
 
     known = identity.read_identity(holder)
     return None if known is None else {"pid": known.pid, "state": identity.state(known)}

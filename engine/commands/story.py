@@ -16,7 +16,7 @@ from .printing import paint, shown_path, visible
 from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
 
 STORY = """

@@ -17,9 +17,9 @@ from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_la
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engine.api import Database
-    from engine.effects.outputs import Output
-    from engine.effects.streaming import Ended
+    from engine.api.database import Database
+    from engine.processes.outputs import Output
+    from engine.processes.streaming import Ended
 
 
 def stream(
@@ -55,7 +55,7 @@ def stream(
       engine stream demo log://turn_1/sh/npm_start --json
       engine stream demo sh://turn_1/npm_start_1 --cancel --reason "wrong port"
     """
-    from engine.effects.streaming import end_of
+    from engine.processes.streaming import end_of
 
     if reason is not None and not cancel:
         raise typer.BadParameter("it says why --cancel ends the command", param_hint="--reason")

@@ -119,7 +119,7 @@ def rm(name: NameArgument, run: RunOption = None, root: RootOption = None, db: D
       engine threads rm review
     """
     from engine.behaviour.joining import remove_thread
-    from engine.db.locate import database_to_read
+    from engine.system.locate import database_to_read
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:
         removed = remove_thread(database, name, run=run, root=root or Path.cwd())

@@ -35,7 +35,7 @@ def trust(
       engine trust
       engine trust --db agent.db --yes
     """
-    from engine.db.locate import database_to_read
+    from engine.system.locate import database_to_read
     from engine.trust import trusted as trusting
 
     path = database_to_read(db, Path.cwd())

@@ -19,7 +19,7 @@ from .shared import DbOption, JsonOption, db_flag, open_existing, run_or_latest
 from .verbs import YesOption
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.history.undone import FileChange, Undone
 
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)]

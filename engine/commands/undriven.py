@@ -12,7 +12,7 @@ from .shared import db_flag
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
 
 # A run below another one is driven with it.
@@ -35,7 +35,7 @@ def undriven(db: Database, run: str | None = None) -> list[Row]:
     One whose driver is provably dead is among them, though its lease is still in force. In a file of another build there are
     none: this one may not drive them, nor have its views.
     """
-    from engine.driving import identity
+    from engine.system import identity
 
     if db.differs:
         return []

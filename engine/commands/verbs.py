@@ -17,7 +17,7 @@ from .printing import one_line, print_json, say, shown_path, visible
 from .shared import DbOption, JsonOption, open_existing, run_or_latest
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
 
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

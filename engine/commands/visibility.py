@@ -9,7 +9,7 @@ from uuid import uuid4
 import typer
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
 
 def _patterns(name: str, says: str) -> typer.models.OptionInfo:

@@ -134,7 +134,7 @@ def run(
       engine workflow run test-and-fix --var command="pytest -q" --yolo
     """
     from engine.contract import Options
-    from engine.effects.kept_output import opened as output_file
+    from engine.processes.kept_output import opened as output_file
     from engine.workflows import finding as store
     from engine.workflows import lists as workflow_lists
 
@@ -185,7 +185,7 @@ def resume(
     Example:
       engine workflow resume release
     """
-    from engine.effects.kept_output import opened as output_file
+    from engine.processes.kept_output import opened as output_file
     from engine.workflows import finding as store
 
     with open_existing(db) as database:
@@ -266,7 +266,7 @@ def _rehearse(
 ) -> None:
     """Where there is no database yet, start in one in memory: what is refused creates no file."""
     import engine
-    from engine.db.locate import database_to_write
+    from engine.system.locate import database_to_write
     from engine.workflows import finding as store
 
     if not database_to_write(db, Path.cwd()).exists():

@@ -12,7 +12,7 @@ from .printing import one_line, print_json, print_table, print_text, say, visibl
 from .shared import DbOption, JsonOption, database_or_fresh
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.workflows.graph import Step
 
 RunOrWorkflow = Annotated[

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.db.connections import MEMORY
-from engine.db.locate import FOLDER, find_database
 from engine.errors import EngineError, ValidationError
+from engine.system import toml_files
+from engine.system.locate import FOLDER, find_database
+from engine.system.places import config_folder, is_own, own_lock, write_own
 from engine.trust.rights import Rights
 
-from . import environment, toml_files
-from .places import config_folder, is_own, own_lock, write_own
+from . import environment
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store

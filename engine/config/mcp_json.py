@@ -21,10 +21,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.db.descriptors import open_to_read
 from engine.errors import ValidationError
 from engine.functions.located import Located, Unreadable, read_located
 from engine.mcp.servers import usable_name
+from engine.system.descriptors import open_to_read
 
 from .mcp_taken import Taken, taken
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .places import config_folder, own_lock, read_own, write_own
+from engine.system.places import config_folder, own_lock, read_own, write_own
 
 
 def store() -> Path:

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError, NotFound, PermissionDenied, ValidationError
+from engine.keys.keys import DOTENV, one_line_key, read_dotenv
 from engine.mcp.servers import Server, check_name
+from engine.system import secrets, toml_files
+from engine.system.places import own_lock, write_own
 from engine.trust.rights import Rights
 
-from . import secrets, toml_files
 from .configuration import Layer, place_of, project_folder
-from .keys import DOTENV, one_line_key, read_dotenv
 from .mcp_pins import KeptPins
-from .places import own_lock, write_own
 
 if TYPE_CHECKING:
     from engine.db.database import Store

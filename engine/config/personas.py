@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.db.descriptors import open_to_read
 from engine.errors import Conflict, NotFound, Overflow, PermissionDenied, ValidationError
+from engine.system.descriptors import open_to_read
 
 if TYPE_CHECKING:
     from engine.db.database import Store

@@ -15,12 +15,12 @@ import apsw
 from engine.errors import EngineError, NotFound
 from engine.schema import update as schemas
 from engine.schema.build import installed
+from engine.system.descriptors import MAKING
+from engine.system.locate import FOLDER
+from engine.system.own_files import identity
 from engine.trust import known_files
 from engine.trust.rights import Rights
 
-from .descriptors import MAKING
-from .locate import FOLDER
-from .own_files import identity
 from .registration import Clock, register
 
 if TYPE_CHECKING:

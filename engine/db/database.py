@@ -8,18 +8,16 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import apsw
 
 from engine.arguments import check
-from engine.config.keys import Keys
-from engine.driving.given_models import GivenModels
-from engine.effects.kept_jobs import KeptJobs
 from engine.errors import Conflict, EngineError, ValidationError
 from engine.schema import update as schemas
 from engine.schema.build import without_plugins
 from engine.schema.objects import Object, digest
+from engine.system.own_files import identity
 from engine.trust.rights import Rights
 
 from .alone import Alone
@@ -36,12 +34,8 @@ from .header import check_header
 from .lines import Line, line_for
 from .new_file import NewFile
 from .onlooker import Onlooker
-from .own_files import identity
 from .registration import Clock
 from .statements import Bindings, Row, Statements
-
-if TYPE_CHECKING:
-    from engine.tools.given import GivenTools
 
 _CLOSING_S = 2.0
 """How long `close` waits for a statement of another thread; one that takes longer makes it a `Conflict`."""
@@ -98,11 +92,7 @@ class Store(Statements):
         self.clock = clock
         self.trust = trust
         self.read_only = read_only
-        self.given_models: GivenModels = GivenModels()
-        self.given_tools: GivenTools | None = None
         self.config = config
-        self.keys: Keys = Keys(files=config)
-        self.kept_jobs: KeptJobs = KeptJobs()
         self.onlooker: Onlooker = Onlooker()
         self.line: Line = line_for(self.place)
         self._own = Alone(self.place)
@@ -133,19 +123,6 @@ class Store(Statements):
                     new=self.new_file,
                 )
         self.identity = identity(self.place)
-        if not read_only:
-            self._configure()
-
-    def _configure(self) -> None:
-        """Put the user's and the project's settings into the file, or take out those that somebody else put there."""
-        if self.config or self.value("select 1 from setting_layers where layer <> 'file' limit 1"):
-            from engine.config import configuration
-
-            try:
-                configuration.load(self)
-            except BaseException:
-                self.close()
-                raise
 
     def _look(self) -> None:
         """Note how the file differs; nobody who reads is hindered by it, nor by a plugin whose SQL is wrong."""
@@ -199,28 +176,6 @@ class Store(Statements):
     def beside(self) -> Store:
         """Another handle on the same file, for a thread that works beside that of this one; close it there."""
         return Store(self.path, synchronous=self.synchronous, read_only=False, clock=self.clock, trust=self.trust)
-
-    def use_tools(self, tools: GivenTools | None) -> None:
-        """Let models of the runs that this handle drives call these functions."""
-        self.given_tools = tools
-        if tools:
-            tools.attach(self)
-
-    def tools(self, name: str | None = None) -> list[dict[str, Any]]:
-        """The functions that this handle was opened with, or the one of that name, as models are told of them.
-
-        Keys: `name`, `meaning`, `document` (what a model reads), `schema` (a JSON Schema of its arguments), and `ask`,
-        `idempotent`, `reads`, `timeout` (seconds; None: the setting process_timeout) as `engine.tool` has them.
-        Raises `NotFound` (404) for a name that none of them has.
-        """
-        from engine.tools.given import GivenTools
-
-        return (self.given_tools or GivenTools(())).told(name)
-
-    def offer_tools(self, run: str, lease: str) -> None:
-        """Tell models of the functions of this handle, for as long as it drives the run."""
-        if self.given_tools:
-            self.given_tools.offer(self, run, lease)
 
     @property
     def is_idle(self) -> bool:

@@ -10,8 +10,7 @@ import apsw
 
 from engine.errors import Conflict, EngineError, ValidationError
 from engine.schema.build import APPLICATION_ID, VERSION
-
-from .descriptors import MAGIC
+from engine.system.descriptors import MAGIC
 
 _TRIES = 3
 """How often a file is opened that cannot be opened and yet is there: another process may have made it between the two."""

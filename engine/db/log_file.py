@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .descriptors import open_to_read
+from engine.system.descriptors import open_to_read
 
 LONG = 16 << 20
 """Bytes that may wait without anybody being told: four times what SQLite moves by itself."""

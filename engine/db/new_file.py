@@ -8,8 +8,9 @@ from pathlib import Path
 
 import apsw
 
+from engine.system.locate import remove_folder
+
 from .connections import connected
-from .locate import remove_folder
 
 _HEADER_BYTES = 100
 

@@ -78,7 +78,7 @@ class _LastError:
 
 
 def _holds_keys(name: str | None) -> int:
-    from engine.project.membership import holds_keys  # only a file from elsewhere is asked for that
+    from engine.system.key_files import holds_keys  # only a file from elsewhere is asked for that
 
     return int(name is not None and holds_keys(str(name)))
 

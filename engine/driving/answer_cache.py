@@ -12,13 +12,13 @@ from engine.knowledge.discovery import QUERY_CHARACTERS
 from engine.models.protocol import Completion, ToolSpec, Usage
 
 if TYPE_CHECKING:
-    from engine.db.database import Store
+    from engine.handle import Handle
 
 _FREE = Usage(prompt_tokens=0, cached_tokens=0, completion_tokens=0, reasoning_tokens=0, cost=0.0)
 
 
 def question_of(
-    db: Store, turn_id: int, packet: str | None, tools: Sequence[ToolSpec], effort: str | None
+    db: Handle, turn_id: int, packet: str | None, tools: Sequence[ToolSpec], effort: str | None
 ) -> dict[str, Any] | None:
     """What the cache is asked for a turn, a row of `_look_for_answer`; None where it has nothing to say to that turn.
 
@@ -35,7 +35,7 @@ def question_of(
     return {"turn_id": turn_id, "key": key, **_meaning(turn["prompt"])}
 
 
-def given_answer(db: Store, question: dict[str, Any]) -> Completion | None:
+def given_answer(db: Handle, question: dict[str, Any]) -> Completion | None:
     """The answer to a question from the cache, at no cost; None: the model is to be asked, and its answer is kept.
 
     Needs a transaction that stores the answer too.

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from .runs import run_row
 
 if TYPE_CHECKING:
-    from engine.db.database import Store
+    from engine.handle import Handle
 
 _ROWS = "select kind, name, value, reason from run_capabilities where run = ? order by kind, name, value"
 
 
-def capabilities(db: Store, run: str) -> dict[str, Any]:
+def capabilities(db: Handle, run: str) -> dict[str, Any]:
     """The answer for `run` as JSON-ready values; raises `NotFound` (404) for an unknown run."""
     run_row(db, run)
     kinds: dict[str, list[tuple[str, Any, str | None]]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Drives child runs, several at once: each in a thread, with a handle that borrows its connection (`engine.db.borrowing`).
+"""Drives child runs, several at once: each in a thread, with a handle that borrows its connection.
 
 The thread of the parent meanwhile holds nothing in the file. It calls the callbacks, so an app is called in the thread in
 which it began, by one run of the tree at a time, and it passes on an order to stop.
@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from engine.db.connections import MEMORY
 from engine.errors import LeaseHeld
-from engine.waiting import Flag, Inbox
+from engine.system.waiting import Flag, Inbox
 
 from .loop import Driver
 
 if TYPE_CHECKING:
-    from engine.api import Database
     from engine.contract import OnProposal, Proposal
-    from engine.db.database import Store
-    from engine.effects.kept_output import KeptOutput
     from engine.events import Event, OnEvent
+    from engine.handle import Handle
+    from engine.processes.kept_output import KeptOutput
 
 AtRest = Callable[[str], Sequence[str] | None]
 _LOOK_S = 0.1
@@ -49,14 +48,14 @@ class Children:
 
     def __init__(
         self,
-        db: Store,
+        db: Handle,
         stopped: threading.Event,
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,
         kept: KeptOutput | None = None,
         decided_by: str = "callback",
     ) -> None:
-        self.db = cast("Database", db)
+        self.db = db
         self.stopping = Flag()
         self.on_proposal = on_proposal
         self.decided_by = decided_by
@@ -98,7 +97,7 @@ class Children:
         # what a child of the child tells has the name of that one
         return lambda event: on_event(cast("Event", {"run": run, **event}))
 
-    def drive_one(self, db: Database, run: str, on_event: OnEvent | None, on_proposal: OnProposal | None) -> None:
+    def drive_one(self, db: Handle, run: str, on_event: OnEvent | None, on_proposal: OnProposal | None) -> None:
         """Drive a child with the handle `db`; wait while another process drives it."""
         while not self.stopping.is_set():
             driver = Driver(db, run, on_event, on_proposal, self._kept)

@@ -10,7 +10,8 @@ from engine.errors import EngineError
 from engine.functions.limits import STATEMENT_SECONDS, Allowance, Stopped
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
+    from engine.handle import Handle
 
     from .lease import Lease
 
@@ -24,7 +25,7 @@ _PATTERN_SECONDS = (
 class Dispatcher:
     """Dispatches turns of the run `run` for the driver that holds `lease`."""
 
-    def __init__(self, db: Store, run: str, lease: Lease) -> None:
+    def __init__(self, db: Handle, run: str, lease: Lease) -> None:
         self._db = db
         self._run = run
         self._lease = lease

@@ -12,7 +12,7 @@ import apsw
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engine.db.own_files import Identity
+    from engine.system.own_files import Identity
 
     from .lease import Lease
 

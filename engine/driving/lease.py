@@ -8,9 +8,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from engine.errors import Conflict, LeaseHeld
-from engine.waiting import Flag
+from engine.system import identity
+from engine.system.waiting import Flag
 
-from . import identity, keeper
+from . import keeper
 
 if TYPE_CHECKING:
     from engine.db.database import Store

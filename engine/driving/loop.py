@@ -28,9 +28,10 @@ from .servers import RunServers
 
 if TYPE_CHECKING:
     from engine.contract import OnProposal, Proposal
-    from engine.db.database import Row, Store
-    from engine.effects.kept_output import KeptOutput
+    from engine.db.database import Row
     from engine.events import OnEvent
+    from engine.handle import Handle
+    from engine.processes.kept_output import KeptOutput
 
     from .children import Children
 
@@ -55,7 +56,7 @@ class Driver:
 
     def __init__(
         self,
-        db: Store,
+        db: Handle,
         run: str,
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,

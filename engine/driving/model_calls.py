@@ -13,10 +13,11 @@ from engine.models.retry import complete_with_retry
 from engine.models.stuck import Listener
 from engine.packets.store import pictures_of
 
-from .model_choice import keys_for, takes_effort
+from .model_choice import takes_effort
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
+    from engine.handle import Handle
     from engine.packets.rendering import Renderer
 
     from .lease import Lease
@@ -43,7 +44,7 @@ class ModelCalls:
     A call that is under way is given up where the lease is stopped.
     """
 
-    def __init__(self, db: Store, run: str, lease: Lease, renderer: Renderer, progress: Progress) -> None:
+    def __init__(self, db: Handle, run: str, lease: Lease, renderer: Renderer, progress: Progress) -> None:
         self._db = db
         self._run = run
         self._lease = lease
@@ -111,10 +112,10 @@ class ModelCalls:
             return True  # a model that cannot be asked is told of when it is
 
     def _model(self, row: Row) -> protocol.Model:
-        return self._db.given_models.find(row["actual"]) or resolve_model(row["actual"], keys_for(self._db, self._run))
+        return self._db.given_models.find(row["actual"]) or resolve_model(row["actual"], self._db.keys_for(self._run))
 
     def _answer_from_cache(self, step: Row, asked: _Asked) -> bool:
-        """Store an answer of before, if there is one that fits. What its prompt means is found before the transaction."""
+        """Handle an answer of before, if there is one that fits. What its prompt means is found before the transaction."""
         from .answer_cache import given_answer, question_of
 
         packet = self._renderer.beside_prompt(step["turn_id"])
@@ -161,7 +162,7 @@ class ModelCalls:
         return tuple(protocol.ToolSpec(**tool) for tool in self._db.rows(query, (row["turn_id"],)))
 
     def _store(self, turn_id: int, completion: protocol.Completion, ms_model: int) -> None:
-        """Store the response before it is read, so that an error in reading it loses nothing that was paid for."""
+        """Handle the response before it is read, so that an error in reading it loses nothing that was paid for."""
         usage, text = protocol.known(completion.usage), completion.text
         if completion.calls:
             from engine.models.tools import response_text

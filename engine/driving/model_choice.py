@@ -21,8 +21,9 @@ from engine.models.aliases import parsed_price
 if TYPE_CHECKING:
     from os import PathLike
 
-    from engine.config.keys import Keys
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
+    from engine.handle import Handle
+    from engine.keys.keys import Keys
     from engine.models.protocol import Model
     from engine.models.providers import Endpoint
 
@@ -30,7 +31,7 @@ _NAMED = 3
 """A hint names at most this many models of a server."""
 
 
-def choose_model(db: Store, run: str | None, given: str | None, root: str | PathLike[str] | None = None) -> str:
+def choose_model(db: Handle, run: str | None, given: str | None, root: str | PathLike[str] | None = None) -> str:
     """The alias or name of the model to use: `given`, the run's, the setting's, that of ENGINE_MODEL, or the only one.
 
     `root` is the folder of a run that is not there yet. Raises `NotFound` (404) where there is no model, or none of that
@@ -41,7 +42,7 @@ def choose_model(db: Store, run: str | None, given: str | None, root: str | Path
         or db.value("select model from model_choices where run is ? or run is null order by run is null", (run,))
         or os.environ.get("ENGINE_MODEL")
     )
-    keys = keys_for(db, run, root)
+    keys = db.keys_for(run, root)
     name = name or _only_model(db, keys)
     alias = db.value("select actual from models where alias = ?", (name,))
     actual = alias or full_name(db, name, keys)
@@ -52,24 +53,13 @@ def choose_model(db: Store, run: str | None, given: str | None, root: str | Path
     return str(name if alias else actual)
 
 
-def _slip(db: Store, name: str) -> str:
+def _slip(db: Handle, name: str) -> str:
     """A question for the alias that a name is nearly; nothing if there is none."""
     from difflib import get_close_matches
 
     aliases = [str(row["alias"]) for row in db.rows("select alias from models order by alias")]
     near = get_close_matches(name, aliases, 1, 0.75)
     return f"; did you mean {near[0]}?" if near and name not in aliases else ""
-
-
-def keys_for(db: Store, run: str | None, root: str | PathLike[str] | None = None) -> Keys:
-    """The keys that a run may use, with those of its folder where the user's configuration counts.
-
-    `root` is the folder of a run that is not there yet.
-    """
-    if not db.keys.files and not db.keys.named:
-        return db.keys
-    of_run = "select p.root from runs as r join projects as p on p.id = r.project_id where r.alias = ?"
-    return db.keys.at(root or db.value(of_run, (run,)))
 
 
 _FULL_NAMES = """
@@ -97,7 +87,7 @@ _DEFAULTS = """
 _OTHER_FORMS = ("scripted:", "replay:", "object:")
 
 
-def full_name(db: Store, name: str, keys: Keys | None = None) -> str:
+def full_name(db: Handle, name: str, keys: Keys | None = None) -> str:
     """`provider/name` for the name of a provider's model, or of a provider that has a default; any other name as it is.
 
     Providers that have a key come first, and then the one that makes the model. Raises `ValidationError` (400) where that
@@ -118,8 +108,9 @@ def full_name(db: Store, name: str, keys: Keys | None = None) -> str:
 
 def _endpoints(keys: Keys) -> Iterator[Endpoint]:
     """The providers that need a key and have one, or a server of the user's own in their place."""
+    from engine.keys.providers import PROVIDERS
     from engine.models.protocol import ModelError
-    from engine.models.providers import PROVIDERS, endpoint
+    from engine.models.providers import endpoint
 
     for provider in PROVIDERS.values():
         if provider.needs_key:
@@ -133,7 +124,7 @@ def takes_effort(model: Model) -> bool:
 
 
 def check_effort(
-    db: Store, run: str | None, name: str, given: str | None, root: str | PathLike[str] | None = None
+    db: Handle, run: str | None, name: str, given: str | None, root: str | PathLike[str] | None = None
 ) -> None:
     """Raise `ValidationError` (400) where a model that takes no effort is to have one, given now or to its run before.
 
@@ -143,14 +134,14 @@ def check_effort(
     if effort in (None, "none") or value_error(effort, "effort", None, None):
         return
     actual = str(db.value("select actual from models where alias = ?", (name,)) or name)
-    model = db.given_models.find(actual) or resolve_model(actual, keys_for(db, run, root))
+    model = db.given_models.find(actual) or resolve_model(actual, db.keys_for(run, root))
     if not takes_effort(model):
         raise ValidationError(
             f"model {name!r}: takes no effort, and {effort} was asked for; choose another, or effort none"
         )
 
 
-def check_tokenizer(db: Store) -> None:
+def check_tokenizer(db: Handle) -> None:
     """Raise `ValidationError` (400) or `NotFound` (404) where the tokenizer of the setting `tokenizer` cannot be used."""
     if setting := db.value("select value from settings where name = 'tokenizer'"):
         from engine.models.counting import counter
@@ -158,7 +149,7 @@ def check_tokenizer(db: Store) -> None:
         counter(setting, "")
 
 
-def _only_model(db: Store, keys: Keys) -> str:
+def _only_model(db: Handle, keys: Keys) -> str:
     """The only alias that can be used, else the local model, else the default of the only provider that has a key."""
     from engine.models import local
 
@@ -195,7 +186,7 @@ def _name_one_of(server: Endpoint) -> str:
     )
 
 
-def _is_usable(db: Store, actual: str, keys: Keys) -> bool:
+def _is_usable(db: Handle, actual: str, keys: Keys) -> bool:
     """Whether a model can be asked here: its key, its file and its libraries are there. It is not asked."""
     try:
         db.given_models.find(actual) or resolve_model(actual, keys)
@@ -207,8 +198,8 @@ def _is_usable(db: Store, actual: str, keys: Keys) -> bool:
 def _how_to_get_one(configured: list[Row]) -> str:
     from importlib.util import find_spec
 
-    from engine.config.installing import how_to_install
-    from engine.models.providers import PROVIDERS
+    from engine.keys.providers import PROVIDERS
+    from engine.system.installing import how_to_install
 
     if configured:
         names = ", ".join(row["alias"] for row in configured)
@@ -221,12 +212,12 @@ def _how_to_get_one(configured: list[Row]) -> str:
     )
 
 
-def _of_alias(db: Store, key: str) -> str | None:
+def _of_alias(db: Handle, key: str) -> str | None:
     """The variable of an alias; one that is a setting's is none."""
     return None if is_setting(db, key) else os.environ.get(key)
 
 
-def sync_environment_models(db: Store) -> None:
+def sync_environment_models(db: Handle) -> None:
     """Write the models of the environment into the file: ENGINE_MODEL_<alias>, with ENGINE_CONTEXT_<alias> (tokens),
     ENGINE_TOOLS_<alias> (xml or native), ENGINE_EFFORT_<alias> and ENGINE_PRICE_<alias> (IN/OUT). Raises `ValidationError`
     (400) for a value that is none.

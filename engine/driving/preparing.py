@@ -11,24 +11,24 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engine.db.database import Store
+    from engine.handle import Handle
 
 _Found = tuple[str, dict[str, Any]]
 """A door, and what is inserted there."""
 
 
-def prepare_turn(db: Store, turn_id: int) -> None:
+def prepare_turn(db: Handle, turn_id: int) -> None:
     """Do what `_preparations` says of a turn; of most it says nothing, and what it would need is not compiled."""
     query = "select what from _preparations where turn_id = ? group by what order by min(place)"
     for (what,) in db.tuples(query, (turn_id,)):
         _PREPARATIONS[what](db, turn_id)
 
 
-def _prepare_packet(db: Store, turn_id: int) -> None:
+def _prepare_packet(db: Handle, turn_id: int) -> None:
     db.insert("prepare_packet", turn_id=turn_id)
 
 
-def _select_rules(db: Store, turn_id: int) -> None:
+def _select_rules(db: Handle, turn_id: int) -> None:
     for row in db.rows("select turn_id from _loops_without_rules where turn_id = ?", (turn_id,)):
         if db.value("select 1 from rule_sources limit 1"):
             from engine.rules.taking import look_again
@@ -40,7 +40,7 @@ def _select_rules(db: Store, turn_id: int) -> None:
 _PREPARATIONS = {"packet": _prepare_packet, "rules": _select_rules}
 
 
-def search_for_prompt(db: Store, run: str, turn_id: int, lease: str) -> None:
+def search_for_prompt(db: Handle, run: str, turn_id: int, lease: str) -> None:
     """Search what `_due_searches` says of a turn, outside of any transaction, and store what was found in one.
 
     Raises `Conflict` (409) where another process has taken the run over meanwhile; then nothing of it is stored.
@@ -56,7 +56,7 @@ def search_for_prompt(db: Store, run: str, turn_id: int, lease: str) -> None:
             db.insert(door, **columns)
 
 
-def _tools_for(db: Store, turn_id: int, prompt: str) -> list[_Found]:
+def _tools_for(db: Handle, turn_id: int, prompt: str) -> list[_Found]:
     """With an embedder that fails words alone are searched, which is told."""
     from engine.knowledge.discovery import discover_or_words
     from engine.knowledge.embedders import embedder
@@ -68,7 +68,7 @@ def _tools_for(db: Store, turn_id: int, prompt: str) -> list[_Found]:
     return [("_narrow_tools", {"turn_id": turn_id, "found": json.dumps(told), "embedder": name, "failure": failure})]
 
 
-def _references_for(db: Store, turn_id: int, scope: str, prompt: str) -> list[_Found]:
+def _references_for(db: Handle, turn_id: int, scope: str, prompt: str) -> list[_Found]:
     """Nobody asked for this: without an embedder, or with one that fails, there is what words find."""
     from engine.knowledge.discovery import discover
     from engine.knowledge.embedders import EmbedderFailed, embedder

@@ -11,8 +11,9 @@ from engine.errors import Conflict
 from .prose import Answer, Teller, arrives, tool_names
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
     from engine.events import Event, OnEvent
+    from engine.handle import Handle
     from engine.models.protocol import ModelError
 
 Told = TypeVar("Told")
@@ -33,7 +34,7 @@ class Progress:
     The id of an event that is not in the file is that of the latest one that is.
     """
 
-    def __init__(self, db: Store, run: str, on_event: OnEvent | None) -> None:
+    def __init__(self, db: Handle, run: str, on_event: OnEvent | None) -> None:
         self._db = db
         self._run = run
         self._on_event = on_event
@@ -122,7 +123,7 @@ def stored_event(row: Row) -> Event:
     return cast("Event", {k: v for k, v in event.items() if v is not None and k not in ("event_id", "run", "at")})
 
 
-def watched(db: Store, callback: Callable[[Told], Given] | None) -> Callable[[Told], Given] | None:
+def watched(db: Handle, callback: Callable[[Told], Given] | None) -> Callable[[Told], Given] | None:
     """`callback` of a driven run. A transaction that it leaves open is rolled back, and `Conflict` (409) is raised.
 
     The run would be driven inside that transaction: what it does in the world could not be rolled back with it.

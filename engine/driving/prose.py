@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from engine.functions.markup.answer import response_parse
 
 if TYPE_CHECKING:
-    from engine.db.database import Store
     from engine.events import TextEvent
+    from engine.handle import Handle
 
 _OPENERS = re.compile(r"[<\[{`~|]")
 """What a command, a quotation or a control token can begin with."""
@@ -26,7 +26,7 @@ _STEPS = 64
 """The text is read again when it has grown by this part of itself, so that the work grows with its length only."""
 
 
-def tool_names(db: Store) -> str:
+def tool_names(db: Handle) -> str:
     """The names of the tools, a JSON array: whoever listens to answers reads them once."""
     return str(db.value("select json_group_array(name) from (select name from tools order by ordinal)"))
 

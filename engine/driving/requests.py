@@ -17,7 +17,8 @@ from engine.functions.paths import path_scheme
 from .lease import Lease
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
+    from engine.handle import Handle
 
 PATIENCE_S = 2.0
 """How long a driver that is at work is waited for; it may be at its end, or between two steps."""
@@ -33,7 +34,7 @@ _TEXTS = """
 """
 
 
-def located(db: Store, run: str, path: str) -> str:
+def located(db: Handle, run: str, path: str) -> str:
     """`path` as the entries of `run` are named: an absolute one inside its folder becomes relative to that.
 
     Raises the error 400 for what cannot be the path of an entry.
@@ -50,7 +51,7 @@ def located(db: Store, run: str, path: str) -> str:
     return str(row["path"])
 
 
-def look(db: Store, run: str, paths: Iterable[str]) -> None:
+def look(db: Handle, run: str, paths: Iterable[str]) -> None:
     """Look at the files of the run's folder where one of `paths` is a file; whoever drives the run does that himself."""
     if all(map(path_scheme, paths)):
         return
@@ -60,7 +61,7 @@ def look(db: Store, run: str, paths: Iterable[str]) -> None:
                 files.scan(db, folder)
 
 
-def carry_out(db: Store, run: str, requests: Sequence[Mapping[str, Any]]) -> list[Row]:
+def carry_out(db: Handle, run: str, requests: Sequence[Mapping[str, Any]]) -> list[Row]:
     """Carry out requests, all of them or none, then perform what they do to files; a row for each of them.
 
     A request is a `verb` with the columns of its view, and paths as `located` gives them. A row has what `command_results`
@@ -80,7 +81,7 @@ def carry_out(db: Store, run: str, requests: Sequence[Mapping[str, Any]]) -> lis
 class _Request:
     """One request, and the entries of the engine that it names as they were before."""
 
-    def __init__(self, db: Store, run: str, columns: Mapping[str, Any]) -> None:
+    def __init__(self, db: Handle, run: str, columns: Mapping[str, Any]) -> None:
         self._db = db
         self._run = run
         self._id = uuid4().hex
@@ -121,7 +122,7 @@ class _Request:
         return {row["path"]: row["body"] or "" for row in rows}
 
 
-def _claimed(db: Store, run: str, stack: ExitStack) -> Lease | None:
+def _claimed(db: Handle, run: str, stack: ExitStack) -> Lease | None:
     """The lease of `run`, until `stack` is closed; None while another process drives the run."""
     lease = Lease(db, run)
     stack.callback(lease.release)
@@ -132,7 +133,7 @@ def _claimed(db: Store, run: str, stack: ExitStack) -> Lease | None:
     return lease
 
 
-def perform(db: Store, run: str) -> None:
+def perform(db: Handle, run: str) -> None:
     """Perform what was asked for, or wait a moment for the driver of the run to do it."""
     waiting = "select r.id from runs as r join _requested_effects as f on f.run_id = r.id where r.alias = ? limit 1"
     deadline = time.monotonic() + PATIENCE_S

@@ -14,22 +14,23 @@ from typing import TYPE_CHECKING, Any, cast
 from engine.behaviour.joining import expect_threads
 from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run, attributes_of, check_options
 from engine.db.purging import apply_retention
-from engine.effects import claims
 from engine.errors import Conflict, NotFound, ValidationError
 from engine.events import OnEvent
 from engine.functions.counts import counted
+from engine.processes import claims
 from engine.project.root_names import note_root
 
 from .loop import Driver
 from .model_choice import check_effort, check_tokenizer, choose_model, sync_environment_models
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
-    from engine.effects.kept_output import KeptOutput
+    from engine.db.database import Row
+    from engine.handle import Handle
+    from engine.processes.kept_output import KeptOutput
 
 
 def prompt(
-    db: Store,
+    db: Handle,
     text: str,
     run: str | None,
     options: Options,
@@ -80,7 +81,7 @@ def prompt(
     return alias, int(loop)
 
 
-def make(db: Store, run: str | None, options: Options) -> str:
+def make(db: Handle, run: str | None, options: Options) -> str:
     """Make a run that has no prompt yet, with the options of a run (not those of a prompt); returns its name.
 
     Raises what `prompt` raises, and `Conflict` (409) for a name that a run has.
@@ -140,7 +141,7 @@ def with_sandbox(options: Options) -> Options:
 
 
 def drive(
-    db: Store,
+    db: Handle,
     run: str,
     *,
     on_event: OnEvent | None = None,
@@ -160,7 +161,7 @@ def drive(
 
 
 def prompt_and_drive(
-    db: Store,
+    db: Handle,
     text: str,
     run: str | None,
     options: Options,
@@ -192,7 +193,7 @@ def prompt_and_drive(
     return alias, loop
 
 
-def result(db: Store, run: str, loop: int | None = None) -> Result:
+def result(db: Handle, run: str, loop: int | None = None) -> Result:
     """The result of the loop with the sequence `loop`, by default the latest; raises `NotFound` (404) for an unknown run."""
     row = db.row(
         "select * from loop_results where run = ? and (? is null or loop = ?) order by loop desc limit 1",
@@ -217,7 +218,7 @@ def result(db: Store, run: str, loop: int | None = None) -> Result:
     )
 
 
-def run_rows(db: Store, limit: int | None = None) -> list[Run]:
+def run_rows(db: Handle, limit: int | None = None) -> list[Run]:
     """The runs of the file, the newest first; at most `limit` of them."""
     if limit is not None and limit < 0:
         raise ValidationError(f"limit is {limit}; give 0 or more, or None for all")
@@ -225,7 +226,7 @@ def run_rows(db: Store, limit: int | None = None) -> list[Run]:
     return [_run(row) for row in db.rows(query, (-1 if limit is None else limit,))]
 
 
-def run_row(db: Store, run: str) -> Run:
+def run_row(db: Handle, run: str) -> Run:
     """The run with this name; raises `NotFound` (404) for an unknown one."""
     row = db.row("select * from run_overview where run = ?", (run,))
     if row is None:
@@ -237,7 +238,7 @@ def _run(row: Row) -> Run:
     return Run(**{**row, "labels": tuple(json.loads(row["labels"]))})
 
 
-def proposals(db: Store, run: str | None = None) -> list[Proposal]:
+def proposals(db: Handle, run: str | None = None) -> list[Proposal]:
     """The open proposals of `run` and of those below it, or of all runs, the oldest first."""
     if run is not None:
         run_row(db, run)
@@ -248,7 +249,7 @@ def proposals(db: Store, run: str | None = None) -> list[Proposal]:
     return [cast("Proposal", row) for row in db.rows(query, (run, run))]
 
 
-def new_alias(db: Store, origin: str) -> str:
+def new_alias(db: Handle, origin: str) -> str:
     """A name for a new run: that of its model or parent and the time, unique in the file."""
     base = re.sub(r"[^a-zA-Z0-9]+", "_", origin.split(":")[0].split("/")[-1]).strip("_").lower() or "run"
     stamp = time.strftime("%m%d_%H%M%S", time.localtime(db.clock() / 1000))
@@ -259,7 +260,7 @@ def new_alias(db: Store, origin: str) -> str:
     return alias
 
 
-def abort(db: Store, run: str, reason: str = "aborted", loop: int | None = None) -> None:
+def abort(db: Handle, run: str, reason: str = "aborted", loop: int | None = None) -> None:
     """End the active loop of `run` with status 499, and what it has kept; queued prompts stay. Raises `NotFound` (404).
 
     With `loop`, end that prompt alone, wherever it stands.
@@ -270,7 +271,7 @@ def abort(db: Store, run: str, reason: str = "aborted", loop: int | None = None)
         db.insert("end_prompt", run=run, loop=loop, reason=reason)
 
 
-def extend(db: Store, run: str, max_turns: int | None, max_seconds: float | None) -> None:
+def extend(db: Handle, run: str, max_turns: int | None, max_seconds: float | None) -> None:
     """Give the latest prompt of `run`, which a limit has stopped, once more with these limits; without one do nothing.
 
     Raises `NotFound` (404) for an unknown run, `Conflict` (409) where no limit has stopped its latest prompt.
@@ -280,7 +281,7 @@ def extend(db: Store, run: str, max_turns: int | None, max_seconds: float | None
 
 
 def resolve(
-    db: Store,
+    db: Handle,
     run: str,
     path: str | None,
     accept: bool,
@@ -311,7 +312,7 @@ def resolve(
     )
 
 
-def fork(db: Store, parent: str, alias: str | None = None, at: int | None = None) -> str:
+def fork(db: Handle, parent: str, alias: str | None = None, at: int | None = None) -> str:
     """Fork a run as it is now, or as it was when its turn `at` was sent; return the child's name. No text is copied."""
     _check_name(alias)
     attributes = {key: value for key, value in (("fork", parent), ("at", at)) if value is not None}
@@ -321,7 +322,7 @@ def fork(db: Store, parent: str, alias: str | None = None, at: int | None = None
     return child
 
 
-def rename(db: Store, run: str, name: str) -> None:
+def rename(db: Handle, run: str, name: str) -> None:
     """Give a run another name; raises `NotFound` (404), `ValidationError` (400) for what is no name, and `Conflict` (409)
     for one that is taken or while the run or one below it is driven.
     """
@@ -329,7 +330,7 @@ def rename(db: Store, run: str, name: str) -> None:
 
 
 def describe(
-    db: Store,
+    db: Handle,
     run: str,
     title: str | None = None,
     labels: Sequence[str] = (),
@@ -355,7 +356,7 @@ def _check_name(run: str | None) -> None:
         raise ValidationError("the name of the run is empty; give one, or leave it out for a new run")
 
 
-def configure(db: Store, run: str, **values: Any) -> None:
+def configure(db: Handle, run: str, **values: Any) -> None:
     """Change model, temperature, effort or context_limit (tokens) of a run, unless None; raises `NotFound` (404)."""
     given = {key: value for key, value in values.items() if value is not None}
     with db.transaction():

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from engine.functions.counts import counted
 
 if TYPE_CHECKING:
-    from engine.db.database import Store
+    from engine.handle import Handle
     from engine.mcp.clients import Clients
     from engine.mcp.offering import Servers
     from engine.mcp.servers import Server
@@ -30,7 +30,7 @@ _MEGABYTE = 1_000_000
 class RunServers:
     """The servers of the handle `db`, as the driver of `run` uses them. Without servers nothing here does anything."""
 
-    def __init__(self, db: Store, run: str, lease: Lease, progress: Progress) -> None:
+    def __init__(self, db: Handle, run: str, lease: Lease, progress: Progress) -> None:
         self._db = db
         self._run = run
         self._lease = lease
@@ -82,8 +82,8 @@ class RunServers:
         self._told = servers.tell(self._db, self._run, self._lease.token, self._told, taken)
 
     def _tell(self, server: str, level: str, text: str) -> None:
-        from engine.config.secrets import scrubbed
         from engine.models.protocol import storable
+        from engine.system.secrets import scrubbed
 
         words = storable(scrubbed(text))
         self._db.insert("_tell_server", run=self._run, lease=self._lease.token, server=server, level=level, text=words)
@@ -91,7 +91,7 @@ class RunServers:
     @property
     def _servers(self) -> Servers | None:
         given = self._db.given_tools
-        return given.servers if given else None
+        return cast("Servers | None", given.servers) if given else None
 
 
 def _state(clients: Clients, name: str) -> tuple[str, str]:
@@ -110,7 +110,7 @@ def _state(clients: Clients, name: str) -> tuple[str, str]:
     return "connected", f"MCP server {name}: {', '.join(parts)}{left_out}"
 
 
-def confining(db: Store, root: Path | None) -> Confine:
+def confining(db: Handle, root: Path | None) -> Confine:
     """What starts the programs of servers in the sandbox of commands, with the settings that `db` has now.
 
     It is called in another thread, later too; there it raises `SandboxMissing` (403) where there is no sandbox: a server

@@ -9,11 +9,12 @@ from engine.errors import EngineError
 from . import files
 
 if TYPE_CHECKING:
-    from engine.db.database import Store
-    from engine.driving.children import Children
+    from engine.handle import Handle
+
+    from .waited import Children
 
 
-def perform(db: Store, token: str | None, children: Children, run_id: int) -> None:
+def perform(db: Handle, token: str | None, children: Children, run_id: int) -> None:
     """Start the children that effects of a run wait for, drive those that have not ended, and report those that have."""
     db.install("delegation")
     with db.transaction():
@@ -33,14 +34,13 @@ def perform(db: Store, token: str | None, children: Children, run_id: int) -> No
     children.drive([row["child"] for row in open_ones if not row["ended"]], finish)
 
 
-def _fault(db: Store, effect_id: int) -> str | None:
+def _fault(db: Handle, effect_id: int) -> str | None:
     """Why a child that an effect would have could not ask its model or its judge; None where it could."""
     for row in db.rows("select run, actual from _models_ahead where effect_id = ?", (effect_id,)):
-        from engine.driving.model_choice import keys_for
         from engine.models import resolve_model
 
         try:
-            db.given_models.find(row["actual"]) or resolve_model(row["actual"], keys_for(db, row["run"]))
+            db.given_models.find(row["actual"]) or resolve_model(row["actual"], db.keys_for(row["run"]))
         except EngineError as error:
             return error.message
     return None

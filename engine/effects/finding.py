@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from engine.functions.counts import counted
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
+    from engine.handle import Handle
 
 _MOST = 10
 
 
-def perform(db: Store, effect: Row) -> dict[str, Any]:
+def perform(db: Handle, effect: Row) -> dict[str, Any]:
     """Find what an effect asks for among the entries of its run; returns the columns of its `finish_effect`.
 
     With an embedder that fails words alone are searched, and the message says so.

@@ -8,11 +8,12 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.config.secrets import scrubbed
 from engine.functions.limits import Stopped
+from engine.system.secrets import scrubbed
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
+    from engine.handle import Handle
     from engine.tools.calling import Calls
 
 _MOST_OF_ERROR = 2_000
@@ -21,7 +22,7 @@ _MOST_OF_ERROR = 2_000
 class Functions:
     """Performs effects of the kinds function and mcp for a driver that ends when `stopped` is set."""
 
-    def __init__(self, db: Store, stopped: threading.Event) -> None:
+    def __init__(self, db: Handle, stopped: threading.Event) -> None:
         self._db = db
         self._stopped = stopped
         self._calls: Calls | None = None
@@ -85,7 +86,7 @@ class Functions:
         return True
 
 
-def keep_pictures(db: Store, effect: Row, pictures: Mapping[str, bytes]) -> None:
+def keep_pictures(db: Handle, effect: Row, pictures: Mapping[str, bytes]) -> None:
     """Keep the pictures of a result, each as an entry of its run under its path, which the next packet shows.
 
     One that is none, or larger than `picture_max_bytes`, is left out; the text names it all the same.

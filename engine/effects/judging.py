@@ -9,13 +9,15 @@ from engine.functions.limits import Stopped
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engine.db.database import Row, Store
-    from engine.driving.children import Children
+    from engine.db.database import Row
+    from engine.handle import Handle
+
+    from .waited import Children
 
 _JUDGE = "select r.alias from children as c join runs as r on r.id = c.run_id where c.effect_id = ?"
 
 
-def perform(db: Store, children: Callable[[], Children], effect: Row) -> dict[str, Any]:
+def perform(db: Handle, children: Callable[[], Children], effect: Row) -> dict[str, Any]:
     """Drive the judge of an effect to its end; raises `Stopped` where it is stopped before that: a resume goes on then."""
     judge = db.value(_JUDGE, (effect["effect_id"],))
     if judge is None:

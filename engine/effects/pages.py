@@ -7,18 +7,19 @@ import threading
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from engine.config.installing import how_to_install
 from engine.errors import EngineError
+from engine.system.installing import how_to_install
 
 from . import files
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
+    from engine.handle import Handle
 
 _LIBRARIES = ("httpx2", "httpcore2", "trafilatura")
 
 
-def perform(db: Store, stopped: threading.Event, effect: Row) -> dict[str, Any]:
+def perform(db: Handle, stopped: threading.Event, effect: Row) -> dict[str, Any]:
     """Fetch the page of an effect, or search; returns the columns of its `finish_effect`.
 
     Raises `Stopped` when `stopped` is set; the effect is performed again then.
@@ -53,7 +54,7 @@ def missing_library() -> str | None:
     return next((name for name in _LIBRARIES if find_spec(name) is None), None)
 
 
-def offer_search(db: Store, run: str, lease: str) -> None:
+def offer_search(db: Handle, run: str, lease: str) -> None:
     """Tell models of the tool `search` where this process can search, for as long as it drives the run."""
     from engine.web.choice import chosen_engine
 

@@ -11,22 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import plugins
-from engine.config.secrets import scrubbed
-from engine.driving.identity import read_identity
 from engine.errors import Conflict, EngineError, PermissionDenied
+from engine.processes.ending import Asked, process_row
+from engine.processes.shell import kill_leftover, run_process
+from engine.system.identity import read_identity
+from engine.system.secrets import scrubbed
 
 from . import delegating, files, finding, pages
-from .ending import Asked, process_row
 from .functions import Functions
-from .processes import kill_leftover, run_process
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
-    from engine.driving.children import Children
+    from engine.db.database import Row
+    from engine.handle import Handle
+    from engine.processes.confining import Place
+    from engine.processes.jobs import Jobs
+    from engine.processes.kept_output import KeptOutput
 
-    from .confining import Place
-    from .jobs import Jobs
-    from .kept_output import KeptOutput
+    from .waited import Children
 
 Output = Callable[[int, str], None]
 _CANCEL = "select asked_by || coalesce(': ' || reason, '') from process_cancels where effect_id = ?"
@@ -47,7 +48,7 @@ class Performer:
 
     def __init__(
         self,
-        db: Store,
+        db: Handle,
         token: str | None,
         stopped: threading.Event,
         on_output: Output | None = None,
@@ -153,13 +154,13 @@ class Performer:
     def _take_up_kept(self, run_id: int) -> None:
         """Look at those of the run that were kept, and record the end of those whose keeper is dead."""
         if self._jobs is None:
-            from .stale import heal
+            from engine.processes.stale import heal
 
             heal(self._db)
             self._jobs = self._jobs_of(run_id)
 
     def _jobs_of(self, run_id: int) -> Jobs:
-        from .jobs import Jobs
+        from engine.processes.jobs import Jobs
 
         return Jobs(self._db, run_id, self._token, self._stopped, self._kept)
 
@@ -248,7 +249,7 @@ class Performer:
         """Where a process runs. Raises `PermissionDenied` (403) in a run without a folder."""
         if effect["root"] is None:
             raise PermissionDenied("a run without a folder runs no process; start one with root=, or --root")
-        from . import confining  # a run without processes needs none of it
+        from engine.processes import confining  # a run without processes needs none of it
 
         return confining.place_of(self._db, effect)
 

@@ -10,10 +10,11 @@ from engine.errors import EngineError
 from engine.functions.limits import Stopped
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
+    from engine.handle import Handle
 
 
-def perform(db: Store, stopped: threading.Event, request: Row) -> dict[str, Any]:
+def perform(db: Handle, stopped: threading.Event, request: Row) -> dict[str, Any]:
     """Read the resource of a request; returns the columns of its `finish_effect`.
 
     Raises `Stopped` when `stopped` is set; the effect is performed again then.

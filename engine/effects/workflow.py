@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.texts import laid_out
+from engine.packets.layout import laid_out
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
-    from engine.driving.children import Children
+    from engine.db.database import Row
+    from engine.handle import Handle
+
+    from .waited import Children
 
 _READY = """
     select s.step, s.run_id
@@ -30,7 +32,9 @@ _UNDER_WAY = """
 class Workflow:
     """The run of a workflow that the lease `token` drives; `tell` passes its events on."""
 
-    def __init__(self, db: Store, token: str | None, children: Children, tell: Callable[[], None], effect: Row) -> None:
+    def __init__(
+        self, db: Handle, token: str | None, children: Children, tell: Callable[[], None], effect: Row
+    ) -> None:
         self._db = db
         self._token = token
         self._children = children

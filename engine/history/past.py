@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.arguments import expects
-from engine.db.database import Store
+from engine.handle import Handle
 
 if TYPE_CHECKING:
     from .undone import Undone
@@ -15,7 +15,7 @@ _TEXT = "a text or None"
 _NUMBER = "a whole number or None"
 
 
-class Past(Store):
+class Past(Handle):
     """The methods of `Database` that name runs, and that go back to what a run did."""
 
     @expects(run="a text", alias=_TEXT, at=_NUMBER)

@@ -19,7 +19,8 @@ from engine.project.workspace import Workspace
 from .undone import FileChange, Undone
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
+    from engine.handle import Handle
 
 _PLANNED = 100
 _MOST_LEFT = 200
@@ -116,7 +117,7 @@ _OPEN = "select o.command_id from _open_undos as o join runs as r on r.id = o.ru
 
 
 def undo(
-    db: Store, run: str, turn: int | None, *, redo: bool, by: str, dry_run: bool = False, plan: str | None = None
+    db: Handle, run: str, turn: int | None, *, redo: bool, by: str, dry_run: bool = False, plan: str | None = None
 ) -> Undone:
     """Take back edits of `run`, or with `redo` an undo; see `Database.undo`."""
     which = {"run_id": _run_id(db, run), "way": "redo" if redo else "undo", "turn": turn}
@@ -145,7 +146,7 @@ def undo(
 
 
 def rewind(
-    db: Store, run: str, turn: int, *, with_files: bool, by: str, dry_run: bool = False, plan: str | None = None
+    db: Handle, run: str, turn: int, *, with_files: bool, by: str, dry_run: bool = False, plan: str | None = None
 ) -> Undone:
     """Put `run` where its turn `turn` was sent; see `Database.rewind`."""
     which = {"run_id": _run_id(db, run), "turn": turn}
@@ -178,12 +179,12 @@ def rewind(
     return replace(done, files=[*done.files, *(each for each in planned.files if each["stays"])])
 
 
-def _run_id(db: Store, run: str) -> int | None:
+def _run_id(db: Handle, run: str) -> int | None:
     """The number of a run; None where there is no such run."""
     return cast("int | None", db.value("select id from runs where alias = ?", (run,)))
 
 
-def _finish(db: Store, run: str, *, dry_run: bool) -> Undone | None:
+def _finish(db: Handle, run: str, *, dry_run: bool) -> Undone | None:
     """The end of an undo or a rewind that was interrupted before all of its files were written; None where there is none.
 
     With `dry_run` it is told what is left of it, and nothing is written; the plan is that of no other undo.
@@ -201,7 +202,7 @@ def _finish(db: Store, run: str, *, dry_run: bool) -> Undone | None:
     return _result(db, command, edits)
 
 
-def _carry_out(db: Store, planned: Undone, door: str, **columns: Any) -> Undone:
+def _carry_out(db: Handle, planned: Undone, door: str, **columns: Any) -> Undone:
     """Record the decision in one statement, then write the files; raises what the door refuses."""
     request = uuid4().hex
     with db.driven():
@@ -214,7 +215,7 @@ def _carry_out(db: Store, planned: Undone, door: str, **columns: Any) -> Undone:
     return replace(done, files=[{**each, "child": children.get(each["path"])} for each in done.files])
 
 
-def _result(db: Store, command: int | None, edits: list[str]) -> Undone:
+def _result(db: Handle, command: int | None, edits: list[str]) -> Undone:
     done = db.row(_DONE, (command,))
     if done is None:
         raise NotFound("the run was removed while its files were written; what was written stays")
@@ -234,7 +235,7 @@ def _changes(rows: list[Row]) -> list[FileChange]:
     ]
 
 
-def _look_at(db: Store, run: str, paths: list[str]) -> None:
+def _look_at(db: Handle, run: str, paths: list[str]) -> None:
     """Report how these files are on disk by now; raises `Conflict` (409) while the run is driven."""
     project = db.row(_PROJECT, (run,))
     if project is None or not paths:
@@ -243,7 +244,7 @@ def _look_at(db: Store, run: str, paths: list[str]) -> None:
         files.look_at(db, project["project_id"], project["root"], paths)
 
 
-def _checked_on_disk(db: Store, run: str, rows: list[Row]) -> list[Row]:
+def _checked_on_disk(db: Handle, run: str, rows: list[Row]) -> list[Row]:
     """The rows, with why a file cannot be written where the disk says so: a folder or an ignored file in its place, keys."""
     project = db.row(_PROJECT, (run,))
     if project is None:
@@ -253,7 +254,7 @@ def _checked_on_disk(db: Store, run: str, rows: list[Row]) -> list[Row]:
     return [row if row["stays"] else {**row, **_fault(workspace, keys, row)} for row in rows]
 
 
-def _left_out(db: Store, run: str, which: dict[str, Any]) -> list[Row]:
+def _left_out(db: Handle, run: str, which: dict[str, Any]) -> list[Row]:
     """The files that no scan reads, because they are ignored, and that were written since the turn: shell commands ran."""
     since = db.value("select at from _commands_since where run_id = :run_id and turn = :turn", which)
     project = db.row(_PROJECT, (run,))

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from engine import plugins
-from engine.config.installing import how_to_install
 from engine.errors import EngineError
 from engine.functions.counts import counted
+from engine.system.installing import how_to_install
 
 MOST_NUMBERS = 8192
 """How many numbers a vector may have."""

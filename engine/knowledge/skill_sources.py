@@ -20,8 +20,8 @@ from typing import Any, Literal
 
 from engine.errors import NotFound, Overflow, PermissionDenied, ValidationError
 from engine.functions.knowledge.skill_texts import skill_head
-from engine.project.durable import held_folder, open_regular, text_of
-from engine.project.membership import holds_keys
+from engine.system.durable import held_folder, open_regular, text_of
+from engine.system.key_files import holds_keys
 
 from .skill_objects import SYNTAXES, object_head
 

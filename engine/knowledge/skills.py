@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from engine.config.installing import how_to_install
-from engine.config.places import config_folder, home_folder
 from engine.errors import NotFound, ValidationError, error_for
+from engine.system.installing import how_to_install
+from engine.system.places import config_folder, home_folder
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store

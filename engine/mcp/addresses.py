@@ -15,7 +15,7 @@ import httpcore2
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from engine.config import secrets
+from engine.system import secrets
 
 from .limits import MESSAGE_BYTES, STREAM_BYTES
 from .servers import Auth, Server, Token

@@ -17,7 +17,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError as InvalidAnswer
 
-from engine.config import secrets
+from engine.system import secrets
 
 from .failures import CallTimeout, ServerFailed, failure, told
 from .limits import LOG_CHARACTERS, MOST_ITEMS, MOST_PAGES, MOST_TOOLS

@@ -9,8 +9,8 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError as InvalidAnswer
 
-from engine.config.secrets import scrubbed
 from engine.errors import EngineError, NotFound
+from engine.system.secrets import scrubbed
 
 if TYPE_CHECKING:
     from .watching import Watch

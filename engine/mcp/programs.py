@@ -21,9 +21,9 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
-from engine.config.secrets import clean_environment
-from engine.effects.guarded import Guarded
 from engine.errors import EngineError, NotFound
+from engine.processes.guarded import Guarded
+from engine.system.secrets import clean_environment
 
 from .limits import LOG_CHARACTERS, MESSAGE_BYTES
 from .servers import Server

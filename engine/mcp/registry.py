@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.config.installing import how_to_install
 from engine.errors import EngineError, NotFound, ValidationError
+from engine.system.installing import how_to_install
 
 from .clients import Clients
 from .servers import Server

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 
-from engine.config.secrets import without_learnt
 from engine.functions.compact import to_json
 from engine.functions.pictures import HEAD_BYTES, picture_format
 from engine.functions.terminals import terminal_text
 from engine.models.protocol import storable
+from engine.system.secrets import without_learnt
 from engine.tools.results import ToolFailed, WithPictures
 
 from .limits import DESCRIPTION_CHARACTERS, PICTURE_BYTES

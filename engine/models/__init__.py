@@ -15,13 +15,13 @@ An adapter and its libraries are imported at the first use of such a name.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from engine import plugins
 from engine.errors import NotFound
 
 if TYPE_CHECKING:
-    from engine.config.keys import Keys
+    from engine.keys.keys import Keys
     from engine.models.protocol import Model
 
 _FAMILIES = {"gpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude-": "anthropic"}
@@ -61,7 +61,7 @@ def resolve_model(name: str, keys: Keys | None = None) -> Model:
 
 
 def _remote(name: str, keys: Keys | None) -> Model | None:
-    from engine.models.providers import PROVIDERS
+    from engine.keys.providers import PROVIDERS
 
     provider, _, model = name.partition("/")
     if provider not in PROVIDERS or not model:
@@ -74,7 +74,7 @@ def _remote(name: str, keys: Keys | None) -> Model | None:
 def _from_plugin(name: str) -> Model:
     from difflib import get_close_matches
 
-    from engine.models.providers import PROVIDERS
+    from engine.keys.providers import PROVIDERS
 
     found = plugins.model(name)
     if found is None:
@@ -93,4 +93,4 @@ def _from_plugin(name: str) -> Model:
             f"model {name!r}: there is no alias of that name ('engine models' lists them), nor is it a model's: those are "
             f"scripted:FILE, replay:DB#RUN, local, gguf:FILE, {known}"
         )
-    return found
+    return cast("Model", found)

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from engine.functions.schemas import arguments_schema, is_strictable, schema_openai
+from engine.models.cuts import blocks_of
 from engine.models.protocol import Message, ModelError, Request, ToolSpec
 from engine.models.thinking import Thinking
-from engine.packets.cuts import blocks_of
 
 if TYPE_CHECKING:
     from engine.models.providers import Endpoint

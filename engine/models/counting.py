@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from engine import plugins
-from engine.config.installing import how_to_install
 from engine.errors import NotFound, ValidationError
 from engine.models import LOCAL_NAMES
+from engine.system.installing import how_to_install
 
 Count = Callable[[str], int]
 """Returns the number of tokens of a text."""

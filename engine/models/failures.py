@@ -10,10 +10,10 @@ from email.utils import parsedate_to_datetime
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
-from engine.config.secrets import masked
 from engine.errors import EngineError
 from engine.models.protocol import ModelError, category_of_status
 from engine.models.providers import shown_url
+from engine.system.secrets import masked
 
 if TYPE_CHECKING:
     import httpx2

@@ -19,11 +19,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from engine.config.places import socket_folder
 from engine.errors import EngineError
 from engine.models.protocol import Completion, ModelError, Request, Usage, category_of_status
 from engine.models.watch import Emit, watched
 from engine.models.weights import install_weights, weights_path
+from engine.system.places import socket_folder
 
 __all__ = ["LocalModel", "install_weights", "is_installed", "weights_path"]
 
@@ -191,7 +191,7 @@ def _load(weights: Path, window: int) -> Any:
     try:
         import xllamacpp  # type: ignore[import-untyped]
     except ImportError as error:
-        from engine.config.installing import how_to_install
+        from engine.system.installing import how_to_install
 
         raise EngineError(f"the local runtime is not installed; run: {how_to_install('local')}") from error
     if not weights.is_file():

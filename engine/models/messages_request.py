@@ -10,9 +10,9 @@ from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
 from engine.functions.schemas import schema_anthropic
+from engine.models.cuts import blocks_of
 from engine.models.protocol import Message, Picture, Request
 from engine.models.thinking import Thinking
-from engine.packets.cuts import blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

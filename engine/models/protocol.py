@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from engine.config.secrets import scrubbed
 from engine.errors import EngineError
 from engine.functions.limits import RESPONSE_CHARACTERS
+from engine.system.secrets import scrubbed
 
 STATUS_BY_CATEGORY = {
     "timeout": 504,

@@ -1,4 +1,4 @@
-"""The providers of models named `provider/name`: their addresses, and the variables that configure them."""
+"""Where calls of a provider of models go, and with which key."""
 
 from __future__ import annotations
 
@@ -6,39 +6,10 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from engine.config.keys import Keys
 from engine.errors import EngineError
+from engine.keys.keys import Keys
+from engine.keys.providers import Provider
 from engine.models.protocol import ModelError
-
-
-@dataclass(frozen=True)
-class Provider:
-    """A provider: the variables that may hold its key, the variable of its address, and its default address."""
-
-    name: str
-    keys: tuple[str, ...]
-    url_variable: str
-    url: str
-    needs_key: bool = True
-
-
-PROVIDERS = {
-    provider.name: provider
-    for provider in (
-        Provider("openai", ("OPENAI_API_KEY",), "OPENAI_BASE_URL", "https://api.openai.com/v1"),
-        Provider("anthropic", ("ANTHROPIC_API_KEY",), "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
-        Provider("openrouter", ("OPENROUTER_API_KEY",), "OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1"),
-        Provider("ollama", ("OLLAMA_API_KEY",), "OLLAMA_BASE_URL", "http://127.0.0.1:11434/v1", needs_key=False),
-        Provider("xai", ("XAI_API_KEY",), "XAI_BASE_URL", "https://api.x.ai/v1"),
-        Provider("cerebras", ("CEREBRAS_API_KEY",), "CEREBRAS_BASE_URL", "https://api.cerebras.ai/v1"),
-        Provider(
-            "google",
-            ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-            "GOOGLE_BASE_URL",
-            "https://generativelanguage.googleapis.com/v1beta/openai",
-        ),
-    )
-}
 
 
 @dataclass(frozen=True)
@@ -113,6 +84,6 @@ def _how_to_give_one(provider: Provider, keys: Keys) -> str:
 
 def missing_library() -> EngineError:
     """The error where the provider libraries are not installed."""
-    from engine.config.installing import how_to_install
+    from engine.system.installing import how_to_install
 
     return EngineError(f"the provider libraries are not installed; run: {how_to_install('models')}")

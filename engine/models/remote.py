@@ -13,12 +13,13 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
-from engine.config.keys import Keys
+from engine.keys.keys import Keys
+from engine.keys.providers import PROVIDERS
 from engine.models import chat_request, messages_request
 from engine.models.failures import translated
 from engine.models.prices import priced
 from engine.models.protocol import Completion, ModelError, Request
-from engine.models.providers import PROVIDERS, endpoint, missing_library
+from engine.models.providers import endpoint, missing_library
 from engine.models.sending import CONNECT_S, sender
 from engine.models.thinking import thinking_of
 from engine.models.watch import Emit, News, awaited

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from engine.functions.limits import RESPONSE_CHARACTERS
 from engine.functions.markup.repetition import text_repetition
 from engine.models.protocol import ModelError
-from engine.waiting import Flag
+from engine.system.waiting import Flag
 
 OnRetry = Callable[[ModelError, int, float], None]
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from engine.models.protocol import Completion, ModelError
-from engine.waiting import Inbox
+from engine.system.waiting import Inbox
 
 _POLL_S = 0.05
 

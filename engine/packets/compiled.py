@@ -8,7 +8,7 @@ from pathlib import Path
 import jinja2
 from jinja2.bccache import Bucket, BytecodeCache, bc_magic
 
-from engine.config.places import cache_folder, read_cached, write_cached
+from engine.system.places import cache_folder, read_cached, write_cached
 
 _KEPT = 64
 """How many templates stay in the cache; each place where the engine or a plugin is installed has its own."""

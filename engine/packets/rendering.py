@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from engine import texts
-from engine.driving.tally import Tally, tally_of
+from engine.models.cuts import message_of
 from engine.models.protocol import Message
+from engine.packets.tally import Tally, tally_of
 from engine.schema.objects import quoted
 
-from .cuts import message_of
+from .layout import laid_out, tool_document
 from .parts import Section
 from .sizing import NO_SIZE, stating_size
 from .store import PacketStore, messages_before, messages_of
@@ -243,7 +243,7 @@ class Renderer:
         name = section["name"]
         last = self._laid_out.get(name)
         if last is None or section["live"] or last.rows != rows:
-            text = texts.laid_out(f"sections/{section['template']}.j2", section=name, rows=rows, size=size)
+            text = laid_out(f"sections/{section['template']}.j2", section=name, rows=rows, size=size)
             last = Section(text, rows)
             self._laid_out[name] = last
         return last
@@ -262,7 +262,7 @@ class Renderer:
         """A section whose rows are texts of layers; one with stamps has none while its stamp is null."""
         has_rows = not section["stamps"] or self._stamps[section["name"]] is not None
         rows, file = self._section_rows(turn_id, section) if has_rows else [], f"sections/{section['template']}.j2"
-        text = texts.laid_out(file, section=section["name"], rows=rows)
+        text = laid_out(file, section=section["name"], rows=rows)
         layers = [(row["layer"], row["source"], row["text"]) for row in rows]
         return Section(text, layers=layers, template=file)
 
@@ -270,11 +270,11 @@ class Renderer:
         """The section with the tools and the persona."""
         rows, file = self._section_rows(turn_id, section), f"{section['template']}.md.j2"
         # a tool without a document is one whose plugin is gone
-        documents = {row["name"]: row["doc"] or texts.tool_document(row["name"]) for row in rows}
+        documents = {row["name"]: row["doc"] or tool_document(row["name"]) for row in rows}
         tools = [{"name": tool, "doc": document} for tool, document in documents.items() if document]
         said = rows[0] if rows else {"persona_name": None, "persona": "", "native": 0, "anchors": 0, "untold": None}
         marks = {name: said[name] for name in ("persona", "native", "anchors", "untold")}
-        text = texts.laid_out(file, tools=tools, **marks)
+        text = laid_out(file, tools=tools, **marks)
         layers = [
             *(("tools", tool["name"], tool["doc"]) for tool in tools),
             ("persona", said["persona_name"], said["persona"] or ""),

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from engine.functions.compact import to_json
 from engine.functions.pictures import MEDIA_TYPES
+from engine.models.cuts import cuts_of, kept_of
 from engine.models.protocol import Message, Picture
 
-from .cuts import cuts_of, kept_of
 from .parts import Chunk, Piece, Section, chunk_of, runs_of, stretches_of
 
 if TYPE_CHECKING:

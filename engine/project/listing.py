@@ -7,8 +7,8 @@ import stat
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.db.own_files import Identity
 from engine.errors import PermissionDenied
+from engine.system.own_files import Identity
 
 from .membership import KeyFiles
 

@@ -7,7 +7,6 @@ A name is relative to the root, with `/` between its parts. Whether the file may
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import time
@@ -17,24 +16,13 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
-from engine.config.places import home_folder
-from engine.db.own_files import Identity, identity
+from engine.system.key_files import KEY_FILES, any_holds_keys, holds_keys
+from engine.system.own_files import Identity, identity
+from engine.system.places import home_folder
 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 _PATTERN_CHARACTERS = frozenset("*?[]{}()!|^$+\\")
 _HOMES = (".ssh", ".gnupg", ".aws", ".kube")
-# Folders, files and endings whose names say that they hold keys; so do names that begin with .env.
-_KEY_FOLDERS = re.compile(r"(?:^|/)\.(?:ssh|gnupg|aws|kube)/")
-_KEY_FILES = frozenset(
-    {"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".git-credentials", ".pypirc"}
-    | {".npmrc", ".htpasswd", ".my.cnf", ".vault-token", ".dockercfg"}
-)
-_KEY_ENDINGS = frozenset({".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"})
-_OF_FILES, _OF_ENDINGS = ("|".join(map(re.escape, sorted(names))) for names in (_KEY_FILES, _KEY_ENDINGS))
-_ANY_KEYS = re.compile(
-    rf"(?<![^/\0])(?:\.env|\.(?:ssh|gnupg|aws|kube)/|(?:{_OF_FILES})(?![^\0]))|(?:{_OF_ENDINGS})(?![^\0])"
-)
-"""Whether one of many names, with NULs between them, may be one of `holds_keys`; read faster than each by itself."""
 _GIT_SECONDS = 20
 _MOST_REPOSITORIES = 100
 """How many repositories inside a project are listed."""
@@ -60,21 +48,9 @@ def candidates(root: Path, added: Sequence[str], ignored: Sequence[str], *, untr
     listed = names_in_git(root, untracked=untracked)
     found = walk(root, pruned=pruned) if listed is None else iter(listed)
     names = list(chain(found, *(_added_names(root, pattern, pruned) for pattern in added)))
-    if _ANY_KEYS.search("\0".join(names).casefold()):
+    if any_holds_keys(names):
         names = [name for name in names if not holds_keys(name) or is_named(name, added)]
     return (name for name in names if not any(covers(pattern, name) for pattern in ignored)) if ignored else iter(names)
-
-
-def holds_keys(name: str) -> bool:
-    """Whether the name of a file says that it holds keys: `.env*`, key stores, private files of ssh and the like."""
-    folded = name.casefold()
-    last = folded.rpartition("/")[2]
-    return (
-        last.startswith(".env")
-        or last in _KEY_FILES
-        or last[last.rfind(".") :] in _KEY_ENDINGS
-        or _KEY_FOLDERS.search(folded) is not None
-    )
 
 
 def is_named(name: str, added: Sequence[str]) -> bool:
@@ -239,7 +215,7 @@ class KeyFiles:
     def _identities(self) -> frozenset[Identity]:
         """The files under the root, and of the user's home, whose names say that they hold keys."""
         home = home_folder()
-        places = [home / name for name in _KEY_FILES]
+        places = [home / name for name in KEY_FILES]
         places += [home / each / name for each in _HOMES for name in _names(home / each)]
         folders = [""]
         while folders:

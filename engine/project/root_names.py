@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .durable import real_path
+from engine.system.durable import real_path
 
 if TYPE_CHECKING:
     from engine.db.database import Store

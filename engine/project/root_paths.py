@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from engine.db.own_files import OwnFiles
 from engine.errors import Conflict, NotFound, PermissionDenied, ValidationError
+from engine.system.durable import held_folder, real_path
+from engine.system.own_files import OwnFiles
 
-from .durable import held_folder, real_path
 from .listing import is_protected, is_unicode
 from .membership import KeyFiles
 

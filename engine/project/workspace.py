@@ -17,12 +17,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
-from engine.db.own_files import Identity
 from engine.errors import Conflict, Overflow, PermissionDenied, ValidationError
 from engine.functions.counts import counted
 from engine.functions.pictures import HEAD_BYTES, picture_facts, picture_format
-
-from .durable import (
+from engine.system.durable import (
     file_hash,
     has_mode,
     held_folder,
@@ -32,6 +30,8 @@ from .durable import (
     temporary_beside,
     text_of,
 )
+from engine.system.own_files import Identity
+
 from .listing import Listing, Member, is_executable
 from .membership import KeyFiles, candidates
 from .root_paths import RootPaths

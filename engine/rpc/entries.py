@@ -10,7 +10,7 @@ from engine.errors import NotFound, Overflow, ValidationError
 from engine.project.constraints import checked_patterns, constrain, release
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.db.database import Row
 
     from .projects import Project

@@ -7,14 +7,14 @@ from collections import defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from engine.effects import claims
 from engine.errors import EngineError, LeaseHeld
+from engine.processes import claims
 
 from .messages import error_of, unforeseen
 from .telling import Teller
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.events import Event
 
 _LOOK_S = 0.1

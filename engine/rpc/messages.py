@@ -9,8 +9,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from engine.config.secrets import scrubbed
 from engine.errors import EngineError, ValidationError
+from engine.system.secrets import scrubbed
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 REFUSED = -32000

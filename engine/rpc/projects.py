@@ -16,7 +16,7 @@ from .hub import Hub
 from .params import Param, option_params
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
 Opener = Callable[[Path], "Database"]
 """Opens the file of a folder for writing, as `engine run` does."""

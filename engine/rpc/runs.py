@@ -7,9 +7,9 @@ import math
 from typing import TYPE_CHECKING, Any, cast
 
 from engine.driving import runs
-from engine.effects import claims
-from engine.effects.stale import heal
 from engine.errors import ValidationError
+from engine.processes import claims
+from engine.processes.stale import heal
 
 from .entries import expect_run
 from .hub import GOES_ON
@@ -17,7 +17,7 @@ from .params import option_values, snake
 from .telling import proposal_of, state_of
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
     from engine.contract import Options, Run
     from engine.db.database import Row
 

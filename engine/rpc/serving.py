@@ -23,8 +23,8 @@ from websockets.asyncio.server import serve as serve_address
 from websockets.asyncio.server import unix_serve
 
 import engine
-from engine.db.locate import FOLDER, make_folder
 from engine.errors import Conflict, ValidationError
+from engine.system.locate import FOLDER, make_folder
 
 from .connection import Connection
 from .projects import Opener, Projects

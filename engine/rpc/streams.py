@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from engine.effects import claims
 from engine.functions.terminals import Terminal
+from engine.processes import claims
 
 from .entries import expect_run
 
 if TYPE_CHECKING:
-    from engine.api import Database
+    from engine.api.database import Database
 
     from .projects import Project
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from engine.errors import Conflict
-from engine.project.durable import held_folder, open_regular
+from engine.system.durable import held_folder, open_regular
 
 FILE_BYTES = 1_000_000
 """The largest file of rules that is read."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.config.places import home_folder
-from engine.db.locate import danger_of
 from engine.errors import Conflict, NotFound
 from engine.functions.knowledge.rule_files import rules_in
+from engine.system.locate import danger_of
+from engine.system.places import home_folder
 from engine.texts import folder_of
 
 from . import json_folder, pairs_folder

@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.db.locate import danger_of
 from engine.errors import EngineError
+from engine.system.locate import danger_of
 
 from . import sources, store
 from .found import Bracket, Domain, Found, Stamp, StarCommand

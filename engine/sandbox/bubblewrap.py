@@ -16,10 +16,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 
-from engine.config.places import home_folder, temporary_folder
-from engine.config.secrets import masked
-from engine.effects.guard import IF_THERE
 from engine.errors import ValidationError
+from engine.processes.guard import IF_THERE
+from engine.system.places import home_folder, temporary_folder
+from engine.system.secrets import masked
 
 from . import bridge
 from .protocol import ALL_NETWORK, Confined, Confinement

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from urllib.parse import urlsplit
 
-from engine.config.places import socket_folder
+from engine.system.places import socket_folder
 
 from .domains import Domain, is_public, parse
 

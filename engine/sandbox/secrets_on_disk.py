@@ -10,11 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.config.places import home_folder
-from engine.db.locate import FOLDER
-from engine.db.own_files import ENDINGS, identity
-from engine.project.durable import real_path
 from engine.project.membership import is_named
+from engine.system.durable import real_path
+from engine.system.locate import FOLDER
+from engine.system.own_files import ENDINGS, identity
+from engine.system.places import home_folder
 
 from .git_hooks import HookFolders
 

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from engine.config.places import cache_folder, own_lock, read_own, write_own
+from engine.system.places import cache_folder, own_lock, read_own, write_own
 
 from .secrets_on_disk import Findings, is_inside
 

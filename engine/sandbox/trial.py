@@ -12,10 +12,10 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from engine.config.places import home_folder, socket_folder
-from engine.driving.identity import this_process
-from engine.effects.processes import run_process
 from engine.errors import EngineError
+from engine.processes.shell import run_process
+from engine.system.identity import this_process
+from engine.system.places import home_folder, socket_folder
 
 from . import attempts
 from .bubblewrap import python_program

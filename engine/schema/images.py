@@ -16,9 +16,9 @@ from pathlib import Path
 
 import apsw
 
-from engine.config.places import cache_folder, read_cached, write_cached
-from engine.db.descriptors import MAKING
-from engine.project.durable import held_folder, sync, temporary_beside
+from engine.system.descriptors import MAKING
+from engine.system.durable import held_folder, sync, temporary_beside
+from engine.system.places import cache_folder, read_cached, write_cached
 
 from .objects import Object
 

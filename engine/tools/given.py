@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import apsw
 
@@ -15,8 +15,6 @@ from .reading import read_call
 
 if TYPE_CHECKING:
     from engine.db.database import Store
-    from engine.mcp.offering import Servers
-    from engine.mcp.tools import ServerTool
 
 _HOOK = """
 create temp trigger commands__call_function
@@ -30,6 +28,20 @@ begin
 end
 """
 """On the connections of an app with tools only: any other has no such program."""
+
+
+class Servers(Protocol):
+    """The MCP servers of a handle."""
+
+    clients: Any
+
+    def find(self, name: str, /) -> Any:
+        """The tool of that name; None for one that no server has."""
+        ...
+
+    def read(self, *command: Any) -> dict[str, Any] | None:
+        """A command, as action, path, destination, body and attributes, as a call; None if its tool is another's."""
+        ...
 
 
 class GivenTools:
@@ -53,8 +65,8 @@ class GivenTools:
         """The names of the functions."""
         return self._tools.keys()
 
-    def find(self, name: str) -> FunctionTool | ServerTool | None:
-        """The tool of a name; None for one that this handle does not have."""
+    def find(self, name: str) -> Any:
+        """The `FunctionTool` or the tool of a server with that name; None for one that this handle does not have."""
         return self._tools.get(name) or (self.servers.find(name) if self.servers else None)
 
     def told(self, name: str | None = None) -> list[dict[str, Any]]:

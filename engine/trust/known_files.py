@@ -16,11 +16,11 @@ from pathlib import Path
 
 import apsw
 
-from engine.config.places import home_folder, read_own, state_folder, temporary_folder, write_own
-from engine.db.locate import FOLDER
-from engine.db.own_files import identity
 from engine.errors import Conflict, EngineError, PermissionDenied
 from engine.schema.update import build_of
+from engine.system.locate import FOLDER
+from engine.system.own_files import identity
+from engine.system.places import home_folder, read_own, state_folder, temporary_folder, write_own
 
 Act = tuple[str, str | None, str]
 """What a file would do: its kind, the run that does it or None, and what it is, for people."""

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from engine.config.places import config_folder, own_lock, read_own, write_own
 from engine.errors import EngineError
+from engine.system.places import config_folder, own_lock, read_own, write_own
 
 
 def store() -> Path:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from engine.config.places import config_folder, own_lock, read_own, write_own
 from engine.db.database import Store
 from engine.db.registration import system_clock
 from engine.errors import EngineError
+from engine.system.places import config_folder, own_lock, read_own, write_own
 
 from . import known_files
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.config.installing import how_to_install
+from engine.system.installing import how_to_install
 
 from .failures import WebFailure
 from .fetching import Answer

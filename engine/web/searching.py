@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx2
 
-from engine.config.installing import how_to_install
 from engine.functions.paths import MAXIMUM_PATH
+from engine.system.installing import how_to_install
 
 from .addresses import Policy
 from .failures import WebFailure

@@ -12,20 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.behaviour.joining import expect_threads
-from engine.config.places import config_folder
 from engine.contract import Options, attributes_of, check_options
 from engine.driving import runs
 from engine.driving.model_choice import check_tokenizer, choose_model, sync_environment_models
 from engine.errors import EngineError, NotFound, Overflow, PermissionDenied, ValidationError
 from engine.models.protocol import storable
-from engine.project.durable import held_folder, open_regular, text_of
 from engine.project.root_names import note_root
+from engine.system.durable import held_folder, open_regular, text_of
+from engine.system.places import config_folder
 from engine.texts import folder_of
 
 from .models import models_of
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
+    from engine.handle import Handle
 
 SYNTAXES = {".yaml": "yaml", ".yml": "yaml", ".json": "jsonc", ".jsonc": "jsonc"}
 """How a file is read, by the end of its name."""
@@ -79,7 +80,7 @@ def shipped() -> Iterator[Source]:
             yield Source(f"engine:{file.name}", syntax, file.read_text("utf-8"))
 
 
-def folders(db: Store, root: Path | None) -> list[Path]:
+def folders(db: Handle, root: Path | None) -> list[Path]:
     """Where workflows are looked for: the folders of the setting `workflow_folders` in `root`, then the user's own."""
     named = str(db.value("select value from settings where name = 'workflow_folders'") or "")
     below = [Path(each.strip()) for each in named.split(",") if each.strip()]
@@ -87,7 +88,7 @@ def folders(db: Store, root: Path | None) -> list[Path]:
     return [*own, config_folder() / "workflows"]
 
 
-def find_all(db: Store, root: Path | None) -> Iterator[Source]:
+def find_all(db: Handle, root: Path | None) -> Iterator[Source]:
     """All workflows in files: those of the folders, then those that come with the engine. What is no text is passed over."""
     for folder in folders(db, root):
         names: list[str] = []
@@ -99,7 +100,7 @@ def find_all(db: Store, root: Path | None) -> Iterator[Source]:
     yield from shipped()
 
 
-def _named(db: Store, name: str, root: Path | None) -> Iterator[Source]:
+def _named(db: Handle, name: str, root: Path | None) -> Iterator[Source]:
     """The workflows of a name in files, in the order in which they count."""
     for folder in folders(db, root):
         for end, syntax in SYNTAXES.items():
@@ -108,14 +109,14 @@ def _named(db: Store, name: str, root: Path | None) -> Iterator[Source]:
     yield from (each for each in shipped() if each.name == name)
 
 
-def stored(db: Store, name: str, root: Path | None, *, as_rows: bool) -> int | None:
+def stored(db: Handle, name: str, root: Path | None, *, as_rows: bool) -> int | None:
     """The id of the workflow of a name that is in the file, one that was written as rows or one that was read; else None."""
     query = f"{LATEST} and name = :name and as_rows = :as_rows"
     found = db.value(query, {"name": name, "root": None if root is None else str(root), "as_rows": as_rows})
     return None if found is None else int(found)
 
 
-def find(db: Store, given: str | os.PathLike[str], root: Path | None) -> Source | int:
+def find(db: Handle, given: str | os.PathLike[str], root: Path | None) -> Source | int:
     """The workflow that `given` names: a file, or a name; the id of one that is in the database.
 
     A name is looked up among the rows that an app wrote, in the project's folders, in the user's, among those that come with
@@ -163,14 +164,14 @@ def of_file(place: Path) -> Source:
     return Source(str(place), syntax, text)
 
 
-def read(db: Store, source: Source) -> dict[str, Any]:
+def read(db: Handle, source: Source) -> dict[str, Any]:
     """What a text says, with its problems and notes, as `workflow_read` gives it; nothing is kept."""
     found: dict[str, Any] = json.loads(db.value(_READ, (source.text, source.syntax)))
     return found
 
 
 def start(
-    db: Store,
+    db: Handle,
     given: str | os.PathLike[str] | Source,
     variables: Mapping[str, Any] | None,
     run: str | None,
@@ -226,7 +227,7 @@ def start(
 
 
 def _model_of(
-    db: Store, options: Options, root: str | os.PathLike[str] | None
+    db: Handle, options: Options, root: str | os.PathLike[str] | None
 ) -> tuple[str | None, EngineError | None]:
     """The model of the run; where none is named and none can be chosen, None and why: steps may name all that they need."""
     given = db.given_models.name(options.get("model"))
@@ -247,7 +248,7 @@ def _as_json(variables: Mapping[str, Any]) -> str:
         raise ValidationError(f"variables: {error}; give each a text") from error
 
 
-def _keep(db: Store, source: Source, place: Path | None) -> int:
+def _keep(db: Handle, source: Source, place: Path | None) -> int:
     """The id of a workflow in the file: that of this text, made where it is new."""
     from engine.knowledge.skills import project_of
 
@@ -267,7 +268,7 @@ def _keep(db: Store, source: Source, place: Path | None) -> int:
     )
 
 
-def steps(db: Store, run: str) -> list[Row]:
+def steps(db: Handle, run: str) -> list[Row]:
     """The steps of a run of a workflow in their order. Raises `NotFound` (404) for a run that is of none."""
     rows = db.rows("select * from step_list where run = ?", (run,))
     if not rows:

@@ -12,10 +12,11 @@ from engine.errors import ValidationError
 from .finding import LATEST, Source, find_all, read
 
 if TYPE_CHECKING:
-    from engine.db.database import Row, Store
+    from engine.db.database import Row
+    from engine.handle import Handle
 
 
-def described(db: Store, source: Source | int) -> dict[str, Any]:
+def described(db: Handle, source: Source | int) -> dict[str, Any]:
     """What a workflow that was found says: name, description, model, source, variables and steps. Raises `ValidationError`
     (400) with all that is wrong with its text.
     """
@@ -28,7 +29,7 @@ def described(db: Store, source: Source | int) -> dict[str, Any]:
     return {"source": source.source, **read_["workflow"]}
 
 
-def listed(db: Store, root: Path | None) -> list[Row]:
+def listed(db: Handle, root: Path | None) -> list[Row]:
     """The workflows that can be run in `root` by their names; of several with one name the first that would be found.
 
     Then come those that were run before, from a file that is not found.
@@ -61,7 +62,7 @@ def shown(path: str, root: Path | None) -> str:
     return os.path.relpath(path, root) if root and Path(path).is_relative_to(root) else path
 
 
-def _of_rows(db: Store, workflow: int) -> dict[str, Any]:
+def _of_rows(db: Handle, workflow: int) -> dict[str, Any]:
     top = db.row(
         "select name, description, model, coalesce(source, 'rows') as source from workflows where id = ?", (workflow,)
     )

@@ -18,7 +18,7 @@ from engine.errors import PermissionDenied
 from engine.trust.rights import Rights
 
 if TYPE_CHECKING:
-    from engine.db.database import Store
+    from engine.handle import Handle
 
     from .finding import Source
 
@@ -34,7 +34,7 @@ _NAMED = """
 
 
 def models_of(
-    db: Store, workflow: int, source: str | None, place: Path | None, own: str | None, choose: Callable[[str], str]
+    db: Handle, workflow: int, source: str | None, place: Path | None, own: str | None, choose: Callable[[str], str]
 ) -> dict[str, str]:
     """The full names of the models that a workflow names, by how it calls them; `own` is that of the run, if it has one.
 
@@ -52,7 +52,7 @@ def models_of(
     return {name: choose(name) for name in names}
 
 
-def origin_of(db: Store, found: Source | int, place: Path | None) -> tuple[str | None, str]:
+def origin_of(db: Handle, found: Source | int, place: Path | None) -> tuple[str | None, str]:
     """The file that a workflow was read from and its text, of one in the database as they are kept there; the file is None
     for one that was written as rows. `place` is the folder of the project, from which it may have been named.
     """
@@ -80,7 +80,7 @@ def named_in(workflow: dict[str, object]) -> list[str]:
     return sorted({str(name) for name in found if name})
 
 
-def _expect_own(db: Store, source: str, names: list[str], own: str | None, to_confirm: str) -> None:
+def _expect_own(db: Handle, source: str, names: list[str], own: str | None, to_confirm: str) -> None:
     actual = str(db.value("select actual from models where alias = ?", (own,)) or own or "")
     provider = actual.partition("/")[0] if "/" in actual and ":" not in actual.partition("/")[0] else None
     for name in names:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Unpack
 
 from engine.arguments import expects
-from engine.db.database import Row, Store
+from engine.db.database import Row
+from engine.handle import Handle
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _CALLBACKS = dict.fromkeys(("on_event", "on_proposal", "on_driver"), "a function or None")
 
 
-class WorkflowRuns(Store):
+class WorkflowRuns(Handle):
     """An open engine file, with methods for runs of workflows. `engine.Database` is one."""
 
     @expects(run="a text or None", **_CALLBACKS)
@@ -45,7 +46,7 @@ class WorkflowRuns(Store):
         wrong with the text and for variables that are missing, and `Conflict` (409) for the name of a run that is there.
         """
         from engine.driving import runs
-        from engine.effects.kept_output import opened as output_file
+        from engine.processes.kept_output import opened as output_file
 
         from . import finding as workflows
 

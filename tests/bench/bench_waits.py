@@ -46,7 +46,7 @@ def _cancelled_ms(folder: Path) -> float:
 
 
 def _command_ms(folder: Path) -> float:
-    from engine.effects.processes import run_process
+    from engine.processes.shell import run_process
 
     began = time.perf_counter()
     run_process("true", cwd=folder, timeout_s=60, on_start=lambda _: None, on_output=lambda *_: None)

@@ -11,7 +11,7 @@ import sys
 from dataclasses import asdict
 
 import engine
-from engine import texts
+from engine.packets import layout
 
 RUN = "crash"
 PROMPT = "Bring the files up to date."
@@ -19,7 +19,7 @@ PROMPT = "Bring the files up to date."
 
 def main(database: str, root: str, model: str, depth: str = "0", workflow: str | None = None) -> None:
     """Start or resume the run, which may delegate so deep, or the run of a workflow, and print how it ended."""
-    texts.environment()
+    layout.environment()
     print("ready", flush=True)
     try:
         with engine.open(database) as db:

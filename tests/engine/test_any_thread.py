@@ -167,6 +167,7 @@ INTERNAL = {
     "driven": "a driver counts itself",
     "held": "the engine's own reads",
     "keep_if_used": "at the beginning of a command",
+    "keys_for": "whoever asks a model",
     "looking": "what sql uses",
     "take_in": "a driver takes in modules",
     "offer_tools": "a driver tells of the tools",

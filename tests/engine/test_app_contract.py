@@ -24,7 +24,7 @@ from fresh import fresh
 from timing import wait_until
 
 import engine
-from engine.driving.following import Follower
+from engine.api.following import Follower
 from engine.driving.prose import Answer, settled
 from engine.models.protocol import Completion, ModelError, Request, Usage
 

@@ -38,7 +38,7 @@ THINKING: list[str | Mapping[str, Any]] = [{"text": '<update status="200">Late.<
 PATIENT = [
     sys.executable,
     "-c",
-    f"from engine.effects import processes; processes._TERMINATE_SECONDS = 3600; {ENGINE[2]}",
+    f"from engine.processes import shell as processes; processes._TERMINATE_SECONDS = 3600; {ENGINE[2]}",
 ]
 """The command, which asks commands to end for so long before it kills them."""
 

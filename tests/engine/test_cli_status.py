@@ -56,7 +56,7 @@ def test_a_run_whose_driver_is_dead_is_stopped(waiting: Path) -> None:
     with library.open(database(waiting)) as db:
         gone = subprocess.Popen(["true"])
         gone.wait(SECONDS)
-        from engine.driving import identity
+        from engine.system import identity
 
         dead = identity.ProcessIdentity(**{**json.loads(identity.this_process().to_json()), "pid": gone.pid})
         db.resolve("demo", accept=False)

@@ -13,8 +13,8 @@ from driving import DONE, GO_ON, START_MS, Clock, begin, script
 from fresh import fresh
 
 import engine
-from engine.driving.identity import ProcessIdentity
 from engine.driving.lease import Lease
+from engine.system.identity import ProcessIdentity
 
 YEARS_MS = 5 * 365 * 86_400_000
 ELSEWHERE = ProcessIdentity("another boot", 1, "1").to_json()

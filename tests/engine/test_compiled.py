@@ -11,8 +11,8 @@ from typing import Any
 import jinja2
 import pytest
 
-from engine.config.places import cache_folder
 from engine.packets.compiled import CompiledTemplates
+from engine.system.places import cache_folder
 
 
 @pytest.fixture(autouse=True)

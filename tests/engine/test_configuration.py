@@ -21,8 +21,8 @@ from engine_cli import READ_AND_ANSWER, database, engine, script
 from every_run import every_run
 
 import engine as library
-from engine.config import toml_files
 from engine.errors import ValidationError
+from engine.system import toml_files
 
 
 def told(folder: Path, name: str) -> tuple[Any, str]:

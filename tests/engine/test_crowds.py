@@ -15,8 +15,8 @@ from driving import DONE, script
 from fresh import fresh
 
 import engine
-from engine.driving.following import Follower, follow
-from engine.driving.lookout import Lookout
+from engine.api.following import Follower, follow
+from engine.api.lookout import Lookout
 
 CROWD = 24
 

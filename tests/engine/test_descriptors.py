@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.db import descriptors
-from engine.project.durable import held_folder, open_regular
+from engine.system import descriptors
+from engine.system.durable import held_folder, open_regular
 
 _LOOK = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); print(c.execute(sys.argv[2]).fetchone()[0]); c.close()"
 
@@ -164,7 +164,7 @@ def test_readers_do_not_take_each_other_for_users(tmp_path: Path) -> None:
 def test_a_fork_inherits_no_lock(tmp_path: Path) -> None:
     """A process that is forked while another thread opens a file opens files itself."""
     program = (
-        "import os, signal, sys, threading, engine; from engine.db import descriptors\n"
+        "import os, signal, sys, threading, engine; from engine.system import descriptors\n"
         "stop, held = threading.Event(), threading.Event()\n"
         "def hold():\n"
         "    while not stop.is_set():\n"
@@ -180,3 +180,4 @@ def test_a_fork_inherits_no_lock(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=tmp_path)
     assert done.stdout == ""
+

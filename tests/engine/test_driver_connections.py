@@ -20,10 +20,10 @@ from driving import DONE, GO_ON, opened
 from timing import wait_until
 
 import engine
-from engine.api import Database
+from engine.api.database import Database
+from engine.api.pool import Pool
 from engine.db import log_sync
 from engine.db.lines import Queue
-from engine.db.pool import Pool
 from engine.models.protocol import Completion, Request, Usage
 
 MOST = 4

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from timing import check_cost
 
-from engine.driving import identity
-from engine.driving.identity import ProcessIdentity, of, state, this_process
 from engine.errors import NotFound, ValidationError
+from engine.system import identity
+from engine.system.identity import ProcessIdentity, of, state, this_process
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 

@@ -380,7 +380,7 @@ def test_a_signal_while_what_is_kept_is_ended_does_not_wait_for_itself() -> None
     """It comes at each line that ending them takes."""
     code = """
 import os, signal, sys
-from engine.effects.watched import Watched
+from engine.processes.watched import Watched
 for at in range(12):
     kept, lines = Watched(kept=True), iter(range(99))
     signal.signal(signal.SIGINT, lambda *_: kept.stop())

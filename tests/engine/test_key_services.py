@@ -19,9 +19,9 @@ import pytest
 from engine_cli import engine
 
 from engine import plugins
-from engine.config.secrets import clean_environment, scrubbed
-from engine.config.services import holders, key_of
 from engine.errors import NotFound, ValidationError
+from engine.keys.services import holders, key_of
+from engine.system.secrets import clean_environment, scrubbed
 
 KEY = "zq-service-0123456789"
 
@@ -116,7 +116,7 @@ def test_what_a_plugin_names_wrongly_is_refused(services: Mapping[str, tuple[str
 
 
 def test_providers_load_no_library_for_a_look_at_keys(folder: Path) -> None:
-    code = "import sys, engine.config.services as s; s.holders(); print('httpx2' in sys.modules)"
+    code = "import sys, engine.keys.services as s; s.holders(); print('httpx2' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, env=os.environ, capture_output=True, text=True, check=True
     )

@@ -16,12 +16,13 @@ from engine_cli import engine
 from loopback import Answer, Handler, saying, serving
 
 import engine as library
-from engine.config.key_stores import Store, project_store, user_store
-from engine.config.keys import Keys, check_source
-from engine.config.secrets import clean_environment, scrubbed
 from engine.errors import EngineError, NotFound, ValidationError
+from engine.keys.keys import Keys, check_source
+from engine.keys.providers import PROVIDERS
+from engine.keys.stores import Store, project_store, user_store
 from engine.models.protocol import ModelError
-from engine.models.providers import PROVIDERS, endpoint
+from engine.models.providers import endpoint
+from engine.system.secrets import clean_environment, scrubbed
 
 OPENAI = PROVIDERS["openai"]
 HINT = "sk-0123456789"

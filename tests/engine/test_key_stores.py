@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 from engine_cli import ENGINE, SECONDS, engine, environment
 
-from engine.config import places
-from engine.config.key_stores import Store
-from engine.config.keys import Keys
 from engine.errors import EngineError
-from engine.models.providers import PROVIDERS
+from engine.keys.keys import Keys
+from engine.keys.providers import PROVIDERS
+from engine.keys.stores import Store
+from engine.system import places
 
 HINT = "sk-0123456789"
 

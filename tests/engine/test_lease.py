@@ -21,10 +21,10 @@ from fresh import fresh
 from timing import interrupted, wait_until
 
 import engine
-from engine.driving import identity
 from engine.driving.keeper import Keeper
 from engine.driving.lease import Lease
 from engine.errors import Conflict, LeaseHeld, LeaseLost
+from engine.system import identity
 
 ELSEWHERE = identity.ProcessIdentity("another boot", 1, "1", "another machine", "").to_json()
 
@@ -130,7 +130,7 @@ def test_a_run_with_a_lease_in_force_is_not_resumable(db: engine.Database) -> No
 
 
 def test_a_dead_holder_is_replaced_at_once(db: engine.Database, tmp_path: Path) -> None:
-    code = "from engine.driving import identity; print(identity.this_process().to_json())"
+    code = "from engine.system import identity; print(identity.this_process().to_json())"
     dead = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     db.insert(
         "verb_set", run="demo", path="run://demo", body="Go", attributes=f'{{"model":"{script(tmp_path, DONE)}"}}'

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import Overflow
-from engine.project.membership import _ANY_KEYS, _KEY_ENDINGS, _KEY_FILES, holds_keys
 from engine.project.workspace import Member, Workspace
+from engine.system.key_files import _KEY_ENDINGS, KEY_FILES, any_holds_keys, holds_keys
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -339,11 +339,11 @@ def test_a_repository_that_leads_into_itself_is_listed_once(tmp_path: Path) -> N
 
 
 PARTS = st.sampled_from(
-    [*sorted(_KEY_FILES), *sorted(_KEY_ENDINGS), ".env", ".Env.local", ".ssh", "/", "a", "İ", ".", "\n"]
+    [*sorted(KEY_FILES), *sorted(_KEY_ENDINGS), ".env", ".Env.local", ".ssh", "/", "a", "İ", ".", "\n"]
 )
 
 
 @given(st.lists(st.lists(PARTS, min_size=1, max_size=5).map("".join), min_size=1, max_size=4))
 def test_a_look_at_many_names_misses_none_that_holds_keys(names: list[str]) -> None:
-    found = _ANY_KEYS.search("\0".join(names).casefold()) is not None
+    found = any_holds_keys(names)
     assert found or not any(map(holds_keys, names))

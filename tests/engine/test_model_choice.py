@@ -18,7 +18,7 @@ from loopback import Answer, refusing, saying, serving
 import engine as library
 from engine.driving.model_choice import choose_model, full_name
 from engine.errors import NotFound, ValidationError
-from engine.models.providers import PROVIDERS
+from engine.keys.providers import PROVIDERS
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from engine.functions.fences import fence_tag
 from engine.models.grammar import NOTHING, answer_grammar, packet_grammar, quotable_lines
-from engine.texts import environment
+from engine.packets.layout import environment
 
 SERVER = "# Server\n[net]\nport = 5545\ntimeout = 88\n; old\n- keep 14 days\n<b>tag</b>\nport = 5545\n"
 

@@ -19,14 +19,14 @@ from pathlib import Path
 import pytest
 from timing import check_delay, delay_of_cancelling
 
-from engine.config.installing import how_to_install
 from engine.errors import EngineError
 from engine.models import resolve_model
 from engine.models.grammar import packet_grammar
 from engine.models.local import install_weights, is_installed, weights_path
 from engine.models.protocol import Completion, Message, ModelError, Request
 from engine.models.weights import MEMBER, SHA256, _bytes_below
-from engine.texts import environment
+from engine.packets.layout import environment
+from engine.system.installing import how_to_install
 
 
 def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

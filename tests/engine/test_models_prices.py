@@ -19,12 +19,13 @@ from loopback import Answer, Handler, serving
 from servers import chat_quirks
 
 import engine
-from engine.config.keys import Keys
 from engine.driving.model_choice import sync_environment_models
 from engine.errors import ValidationError
+from engine.keys.keys import Keys
+from engine.keys.providers import PROVIDERS
 from engine.models.aliases import add_alias, parsed_price
 from engine.models.protocol import Price, Usage
-from engine.models.providers import PROVIDERS, endpoint, is_local
+from engine.models.providers import endpoint, is_local
 
 pytest.importorskip("httpx2")
 

@@ -26,12 +26,13 @@ from timing import check_delay, delay_of_cancelling
 
 pytest.importorskip("httpx2")
 
-from engine.config.installing import how_to_install
-from engine.config.keys import Keys
+from engine.keys.keys import Keys
+from engine.keys.providers import PROVIDERS
 from engine.models import resolve_model
 from engine.models.protocol import Message, ModelError, Request, Usage
-from engine.models.providers import PROVIDERS, endpoint
+from engine.models.providers import endpoint
 from engine.models.retry import complete_with_retry
+from engine.system.installing import how_to_install
 
 KEY = "sk-very-secret-0123456789"
 MESSAGES = (

@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("httpx2")
 
-from engine.config.keys import Keys
+from engine.keys.keys import Keys
 from engine.models.protocol import Message, ModelError, Request
 from engine.models.remote import RemoteModel
 

@@ -32,9 +32,10 @@ from servers.turns import GET_A, GET_B, Quirk, Turn, raw
 pytest.importorskip("httpx2")
 
 import engine
-from engine.config.keys import Keys
+from engine.keys.keys import Keys
+from engine.keys.providers import PROVIDERS
 from engine.models.protocol import Completion, Message, ModelError, Request
-from engine.models.providers import PROVIDERS, endpoint
+from engine.models.providers import endpoint
 from engine.models.remote import RemoteModel
 from engine.models.wire import Wire
 

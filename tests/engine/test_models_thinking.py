@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.config.keys import Keys
 from engine.functions.values import EFFORTS
+from engine.keys.keys import Keys
+from engine.keys.providers import PROVIDERS
 from engine.models.chat_request import chat_request
 from engine.models.messages_request import messages_request
 from engine.models.protocol import Message, ModelError, Request
-from engine.models.providers import PROVIDERS, endpoint
+from engine.models.providers import endpoint
 from engine.models.thinking import thinking_of
 
 OWN = "OPENAI_BASE_URL"

@@ -23,7 +23,7 @@ from audit import audit
 from driving import DONE, GO_ON, begin, script
 
 import engine
-from engine import texts
+from engine.packets import layout
 from engine.schema import build, update
 from engine.schema.plugin_files import compile_uses, run_files
 
@@ -245,4 +245,4 @@ def test_a_wrong_plugin_is_refused_where_its_build_is_made() -> None:
 )
 def test_a_template_that_is_missing_or_wrong_is_named(file: str, values: dict[str, Any], said: str) -> None:
     with pytest.raises(engine.EngineError, match=f"500 {said}"):
-        texts.laid_out(file, **values)
+        layout.laid_out(file, **values)

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from loopback import Answer, Handler, saying, serving
 
 import engine
+from engine.models.cuts import blocks_of, cuts_of, kept_of, message_of
 from engine.models.protocol import Message
-from engine.packets.cuts import blocks_of, cuts_of, kept_of, message_of
 
 
 def users(db: engine.Database, run: str = "demo") -> list[str]:

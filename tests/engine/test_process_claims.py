@@ -24,9 +24,9 @@ from timing import wait_until
 
 import engine
 from engine.driving import runs
-from engine.effects import claims
-from engine.effects.stale import heal
 from engine.errors import EngineError
+from engine.processes import claims
+from engine.processes.stale import heal
 
 SHELL = "<sh>echo made >> made.txt</sh>" + GO_ON
 PATH = "log://turn_1/sh/make"

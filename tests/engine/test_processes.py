@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 from timing import check_delay, wait_until
 
-from engine.config.secrets import clean_environment
-from engine.driving.identity import ProcessIdentity, of, state
-from engine.effects import channels, guarded, processes
-from engine.effects.channels import BATCH_SECONDS
-from engine.effects.processes import ProcessResult, kill_leftover, run_process
+from engine.processes import channels, guarded
+from engine.processes import shell as processes
+from engine.processes.channels import BATCH_SECONDS
+from engine.processes.shell import ProcessResult, kill_leftover, run_process
+from engine.system.identity import ProcessIdentity, of, state
+from engine.system.secrets import clean_environment
 
 LONG = 600
 """Seconds that sleepers sleep; what does not wait for them takes less than half of it on the busiest machine."""
@@ -175,7 +176,7 @@ def test_a_command_never_runs_when_its_engine_is_killed_before_release(recorder:
     script = textwrap.dedent("""
         import sys, time
         from pathlib import Path
-        from engine.effects.processes import run_process
+        from engine.processes.shell import run_process
 
         def on_start(identity):
             print(identity.to_json(), flush=True)

@@ -29,12 +29,12 @@ from sandboxed import require_sandbox
 
 import engine
 from engine import plugins
-from engine.config import places
 from engine.errors import EngineError
 from engine.sandbox import Confined, Confinement, bubblewrap, check_choice
 from engine.sandbox.proxy import Proxy
 from engine.sandbox.secrets_on_disk import homes
 from engine.sandbox.trial import ATTEMPTS, try_out
+from engine.system import places
 
 LOOK = "<env>cat notes.md; echo x > made; id -u</env>"
 TOLD = "select command, sandbox, project, network, exit_code, outcome from processes"

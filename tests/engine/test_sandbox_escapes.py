@@ -25,12 +25,12 @@ import pytest
 from sandboxed import LONG_S, NOBODY, SECRET, Place, give, open_up, python_of_all, require_sandbox, skip, sleepers
 from timing import wait_until
 
-from engine.driving.identity import this_process
-from engine.effects import processes
-from engine.effects.processes import run_process
 from engine.errors import ValidationError
+from engine.processes import shell as processes
+from engine.processes.shell import run_process
 from engine.sandbox import Confined, Confinement, Limits, find
 from engine.sandbox.secrets_on_disk import look
+from engine.system.identity import this_process
 
 ATTEMPTS = (Path(__file__).parent.parent / "escapes.py").read_text(encoding="utf-8")
 

@@ -14,7 +14,7 @@ import pytest
 from delegating import Cast, gives
 from driving import DONE, script
 from engine_cli import engine
-from test_spec import SPEC
+from rooms import contract
 
 import engine as library
 from engine.behaviour.joining import add_threads, explain_threads, remove_thread, switch_thread
@@ -173,7 +173,7 @@ def test_a_rewind_brings_the_points_back(folder: Path, tmp_path: Path) -> None:
 
 def test_the_example_of_the_contract_does_what_it_says(folder: Path, tmp_path: Path) -> None:
     """spec: @thread_files"""
-    example = re.search(r"```toml\n(\[\[thread\]\].*?)```", SPEC.read_text("utf-8"), re.DOTALL)
+    example = re.search(r"```toml\n(\[\[thread\]\].*?)```", contract(), re.DOTALL)
     assert example is not None
     (tmp_path / "schema.toml").write_text(example[1], encoding="utf-8")
     (folder / "Makefile").write_text("check-schema:\n\ttest -f schema/b.sql\n", encoding="utf-8")

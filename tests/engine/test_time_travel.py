@@ -21,9 +21,10 @@ from engine_cli import engine as command
 from jinja2 import FunctionLoader
 
 import engine
-from engine import plugins, texts
+from engine import plugins
 from engine.commands.differences import difference
 from engine.commands.exits import FAILED, exit_code
+from engine.packets import layout
 
 pytestmark = pytest.mark.usefixtures("in_folder")
 
@@ -118,12 +119,12 @@ class Other:
 def other_templates() -> Iterator[None]:
     plugin = Other()
     plugins.manager().register(plugin)
-    texts.environment.cache_clear()
-    texts.tool_document.cache_clear()
+    layout.environment.cache_clear()
+    layout.tool_document.cache_clear()
     yield
     plugins.manager().unregister(plugin)
-    texts.environment.cache_clear()
-    texts.tool_document.cache_clear()
+    layout.environment.cache_clear()
+    layout.tool_document.cache_clear()
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ from every_run import every_run
 from fresh import fresh, take_in_all
 
 import engine
-from engine.driving import identity
 from engine.errors import PermissionDenied
+from engine.system import identity
 from engine.trust import known_files
 
 EVIL = "made elsewhere"

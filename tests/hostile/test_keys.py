@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 from loopback import failing, refusing, serving
 
-from engine.config.secrets import clean_environment, masked
+from engine.system.secrets import clean_environment, masked
 
 CANARY = "zq4711canary"
 """A part of every planted key."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.config.places import own_lock, write_own
+from engine.system.places import own_lock, write_own
 
 
 @pytest.fixture

@@ -19,7 +19,8 @@ from web_server import Web, dripping, page, web
 from web_session import TEXT, Session
 
 import engine
-from engine.models.providers import Endpoint, Provider
+from engine.keys.providers import Provider
+from engine.models.providers import Endpoint
 from engine.models.served import served_models
 from engine.web import reading
 from engine.web.failures import WebFailure

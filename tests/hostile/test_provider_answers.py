@@ -20,10 +20,11 @@ from driving import script
 from loopback import Answer, Handler, serving
 
 import engine
-from engine.config.keys import Keys
+from engine.keys.keys import Keys
+from engine.keys.providers import PROVIDERS
 from engine.models import protocol, served, wire
 from engine.models.protocol import Completion, Message, ModelError, Request, Usage
-from engine.models.providers import PROVIDERS, endpoint
+from engine.models.providers import endpoint
 
 pytest.importorskip("httpx2")
 

@@ -163,7 +163,7 @@ def test_a_handle_in_the_middle_of_a_statement_of_another_thread_is_a_clear_erro
 
 
 def test_the_command_line_prints_one_line_for_any_error(workspace_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.db import locate
+    from engine.system import locate
 
     def broken(*_: object) -> Path:
         raise LookupError("a rule that nobody thought of\nwith two lines")

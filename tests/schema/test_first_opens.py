@@ -25,14 +25,15 @@ from golden import schema_dump
 
 import engine
 from engine.commands.shared import open_to_write
-from engine.config.places import cache_folder
-from engine.db import connections, locate
+from engine.db import connections
 from engine.db.connections import connect_to_read
 from engine.db.header import check_header
 from engine.schema import update
 from engine.schema.build import installed
 from engine.schema.images import kept, kept_fingerprint
 from engine.schema.objects import fingerprint
+from engine.system import locate
+from engine.system.places import cache_folder
 
 BUILD = installed().having(())
 """That of a new file."""

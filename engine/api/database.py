@@ -1,0 +1,389 @@
+"""The Python API: start, drive, follow, abort, fork and purge runs; decide on proposals; query."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+
+from engine.arguments import expects
+from engine.db.connections import MEMORY
+from engine.db.database import Bindings, Row
+from engine.errors import Conflict, ValidationError
+from engine.history.past import Past
+from engine.workflows.runs import WorkflowRuns
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from engine.api.of_threads import Handles
+    from engine.api.pool import Pool
+    from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run
+    from engine.events import Event, OnEvent
+    from engine.models.protocol import Model
+
+_T = TypeVar("_T")
+_TEXT = "a text or None"
+_CALLBACKS = dict.fromkeys(("on_event", "on_proposal", "on_driver"), "a function or None")
+
+
+class Database(Past, WorkflowRuns):
+    """An open engine file, with methods for its runs. `engine.open` makes it."""
+
+    _pool: Pool | None = None
+    _asyncio_handles: Handles | None = None
+    _pool_closed = False
+    _ends_kept_jobs = True
+    """Whether the commands that were kept end with this handle, and not with the one that it comes from."""
+
+    @expects(prompt="a text", run=_TEXT, **_CALLBACKS)
+    def run(
+        self,
+        prompt: str,
+        *,
+        run: str | None = None,
+        on_event: OnEvent | None = None,
+        on_proposal: OnProposal | None = None,
+        on_driver: OnDriver | None = None,
+        keep_output: str | PathLike[str] | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """Give `prompt` to a run, a new one unless `run` names one, and drive it until it ends or waits.
+
+        `on_event` gets each `engine.Event`. `on_proposal` gets each open `engine.Proposal` and returns True to accept it,
+        False to reject it, a text to answer with, or None to leave it open. `on_driver` gets the driver, whose `stop()`
+        ends the driving from another thread: the status is 102 or 202 then, and `resume` goes on. `keep_output` is a file
+        outside of the run's folder that gets every byte that shell commands print; of what it prints a run itself keeps
+        the beginning and the end.
+
+        Options; what is left out, or None, is left to the run, then to the setting, then to the default:
+
+            model            a name, such as openai/NAME, or an object with the method `complete` of `engine.models.protocol`
+            root             the folder that the run works in; without it no file is touched and no process runs
+            project          the name of the project (default: that of the folder)
+            mode             "act" (default), or "ask", which refuses what would change a file
+            persona          the name of its persona, chosen when it starts
+            system_prompt    what its system message says besides the persona, for this and later prompts; "" ends that
+            task_prompt      what it says for this prompt alone
+            temperature      sampling temperature, 0 to 2 (default: the model's own)
+            effort           how hard the model thinks: none, minimal, low, medium, high, xhigh or max, for this and later
+                             prompts (default: that of the alias, then the setting)
+            context_limit    context window in tokens, at least 256 (default: that of the model)
+            max_turns        turns after which the prompt ends at 499, at least 1 (default: setting max_loop_turns)
+            max_seconds      seconds after which it ends at 499; 0: no limit (default: setting max_loop_seconds)
+            condense_ratio   share of the context at which old results are shown in short; 0: never (default: the setting)
+            narrow_tools     tools besides the core that the model is told of; 0: all (default: the setting)
+            answer_cache     give an answer of before to nearly the same prompt (default: the setting)
+            yolo             accept every proposal except questions (default: False)
+            no_repo          the files of the project are not shown or read (default: False)
+            no_web           tools that search or fetch are closed (default: False)
+            no_interaction   tools that ask a person are closed (default: False)
+            no_proposals     tools that need a decision are closed (default: False)
+            no_processes     tools that run a command are closed (default: False)
+            overwrite_unseen  files whose text the run has not seen may be overwritten (default: False)
+            max_depth        levels of runs that its model may delegate to; 0: none (default: the setting)
+            sandbox          of shell commands: "auto", "require" (run none without), "off", or the name of one
+                             (default: $ENGINE_SANDBOX, then the setting)
+            network          what shell commands in a sandbox reach: "all", or domains separated by commas (default: nothing)
+            accept           what the result has to fulfil: a judge says whether it does, else the run tries again
+            accept_command   a command line that has to exit with 0; it is decided on like any other, and comes first
+            accept_attempts  results that are checked, at least 1; the last one is kept (default: setting accept_attempts)
+            accept_model     the model that judges (default: setting judge_model, then that of the run)
+            fork             the run that the new one is forked from
+            at               the turn of that run from which it is forked (default: as it is now)
+
+        Raises an `EngineError` where the run cannot be started or driven: `NotFound` (404) for an unknown model or folder,
+        `ValidationError` (400) for an empty prompt, `Conflict` (409) while the run is driven or inside a transaction. The
+        prompt is not stored then; `start` puts one in line behind those of a run that is driven. A loop that fails raises
+        nothing; its status is in the result.
+        """
+        from engine.driving import runs
+        from engine.processes.kept_output import opened as output_file
+
+        self.expect_no_transaction()
+        with output_file(self, keep_output, run or options.get("fork"), options.get("root")) as kept:
+            alias, loop = runs.prompt_and_drive(
+                self,
+                prompt,
+                run,
+                options,
+                on_event=on_event,
+                on_proposal=on_proposal,
+                on_driver=on_driver,
+                kept=kept,
+            )
+        return runs.result(self, alias, loop)
+
+    async def run_async(
+        self,
+        prompt: str,
+        *,
+        run: str | None = None,
+        on_event: OnEvent | None = None,
+        on_proposal: OnProposal | None = None,
+        keep_output: str | PathLike[str] | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """`run` for asyncio: it works in a thread, with a connection of its own, and calls back there.
+
+        Cancelling it stops the driving; `resume` goes on then.
+        """
+        self.expect_no_transaction()
+        return await self._handles.drive(
+            lambda db, watch: db.run(
+                prompt,
+                run=run,
+                on_event=on_event,
+                on_proposal=on_proposal,
+                on_driver=watch,
+                keep_output=keep_output,
+                **options,
+            )
+        )
+
+    @expects(prompt="a text", run=_TEXT)
+    def start(self, prompt: str, *, run: str | None = None, **options: Unpack[Options]) -> Run:
+        """Give `prompt` to a run, a new one unless `run` names one, without driving it: `resume` does that, from anywhere.
+
+        `loops` of what it returns is the number of this prompt, which `result` and `abort` take. The options and the errors
+        are those of `run`. It may be called inside a transaction.
+        """
+        from engine.driving import runs
+
+        alias, loop = runs.prompt(self, prompt, run, options)
+        return replace(runs.run_row(self, alias), loops=loop)
+
+    @expects(run="a text", max_turns="a whole number or None", max_seconds="a number or None", **_CALLBACKS)
+    def resume(
+        self,
+        run: str,
+        *,
+        max_turns: int | None = None,
+        max_seconds: float | None = None,
+        on_event: OnEvent | None = None,
+        on_proposal: OnProposal | None = None,
+        on_driver: OnDriver | None = None,
+        keep_output: str | PathLike[str] | None = None,
+    ) -> Result:
+        """Drive a run on from its next step, after a `start`, a kill, an interruption or a decision.
+
+        With `max_turns` or `max_seconds` its latest prompt, which a limit has stopped, is given once more with that limit.
+        The callbacks and `keep_output` are those of `run`. Raises `NotFound` (404) for an unknown run, `Conflict` (409)
+        while another process drives it, or for a limit where none has stopped its latest prompt.
+        """
+        from engine.driving import runs
+        from engine.processes.kept_output import opened as output_file
+
+        runs.extend(self, run, max_turns, max_seconds)
+        with output_file(self, keep_output, run) as kept:
+            runs.drive(self, run, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver, kept=kept)
+        return runs.result(self, run)
+
+    async def resume_async(
+        self,
+        run: str,
+        *,
+        max_turns: int | None = None,
+        max_seconds: float | None = None,
+        on_event: OnEvent | None = None,
+        on_proposal: OnProposal | None = None,
+        keep_output: str | PathLike[str] | None = None,
+    ) -> Result:
+        """`resume` for asyncio; cancelling it stops the driving, and another resume goes on."""
+        self.expect_no_transaction()
+        return await self._handles.drive(
+            lambda db, watch: db.resume(
+                run,
+                max_turns=max_turns,
+                max_seconds=max_seconds,
+                on_event=on_event,
+                on_proposal=on_proposal,
+                on_driver=watch,
+                keep_output=keep_output,
+            )
+        )
+
+    @expects(run="a text", after="a whole number")
+    def events(self, run: str, *, after: int = 0) -> Iterator[Event]:
+        """The events of a run behind the one with the id `after`, and those that come, until all its prompts have ended.
+
+        Whoever drives the run, here or in another process, it is followed live; while it waits for a decision this waits
+        too. Events of type delta, begin, output and retry are told to `on_event` only. The `text` of an answer arrives in
+        pieces where the run is driven in this process, else when the answer has been stored. A client that comes back with
+        the id of the last event that it saw misses none. Raises `NotFound` (404) for an unknown run.
+        """
+        from engine.api.following import follow
+
+        return follow(self, run, after)
+
+    @expects(run="a text", after="a whole number")
+    def events_async(self, run: str, *, after: int = 0) -> AsyncIterator[Event]:
+        """`events` for asyncio: `async for event in db.events_async(run):`. Those on one event loop share a handle."""
+        from engine.api.following import follow_async
+
+        self.value("select 1")  # raises where the file was closed
+        return follow_async(self._handles, run, after)
+
+    @expects(limit="a whole number or None")
+    def runs(self, *, limit: int | None = None) -> list[Run]:
+        """The runs of the file, the newest first; at most `limit` of them, 0 or more."""
+        from engine.driving import runs
+
+        return runs.run_rows(self, limit)
+
+    @expects(run=_TEXT)
+    def proposals(self, run: str | None = None) -> list[Proposal]:
+        """The open proposals of `run`, or of all runs, the oldest first. Raises `NotFound` (404) for an unknown run."""
+        from engine.driving import runs
+
+        return runs.proposals(self, run)
+
+    @expects(run="a text", loop="a whole number or None")
+    def result(self, run: str, loop: int | None = None) -> Result:
+        """How prompt number `loop` of a run stands, by default its latest. Raises `NotFound` (404) for an unknown one."""
+        from engine.driving import runs
+
+        return runs.result(self, run, loop)
+
+    def give_model(self, model: Model) -> str:
+        """Make a model object known to this handle, for runs that were started with it elsewhere; returns its name.
+
+        Only an object with a text `name` can be known elsewhere: it is stored as `object:NAME`.
+        """
+        return self.given_models.add(model)
+
+    @expects(run="a text", reason="a text", loop="a whole number or None")
+    def abort(self, run: str, reason: str = "aborted", *, loop: int | None = None) -> None:
+        """End the active loop of `run` with status 499; queued prompts stay. Raises `NotFound` (404) for an unknown run.
+
+        With `loop`, end that prompt, such as number `start(…).loops`: in line it will never begin, one that has ended stays
+        as it ended. Who has just given a prompt cannot know whether it is active yet.
+        """
+        from engine.driving import runs
+
+        runs.abort(self, run, reason, loop)
+
+    @expects(run="a text", path=_TEXT, accept="True or False", body=_TEXT, reason=_TEXT, by="a text")
+    def resolve(
+        self,
+        run: str,
+        path: str | None = None,
+        *,
+        accept: bool,
+        body: str | None = None,
+        reason: str | None = None,
+        by: str = "client",
+    ) -> None:
+        """Accept or reject the proposals under `path`, or all open ones of the run; whoever drives the run performs them.
+
+        `body` is the answer to a question, or a text that replaces the proposed one. `reason` tells the model why. `by` is
+        recorded as who decided. Raises `NotFound` (404) where nothing is proposed, `ValidationError` (400) for an empty
+        name, for a question without an answer, and for a text where none is taken.
+        """
+        from engine.driving import runs
+
+        runs.resolve(self, run, path, accept, body=body, reason=reason, by=by)
+
+    @expects(query="a text")
+    def sql(self, query: str, bindings: Bindings = ()) -> list[Row]:
+        """The rows of one read-only statement, as dicts; raises `PermissionDenied` (403) for one that would write."""
+        from engine.db.query import read_only_rows
+
+        return read_only_rows(self, query, bindings)
+
+    @expects(work="a function")
+    async def call_async(self, work: Callable[[Database], _T]) -> _T:
+        """`work(db)` in a thread, with a handle for it: `await db.call_async(lambda db: db.start("Hi", root="."))`.
+
+        For asyncio: what writes may wait for whoever else writes to the file, and would hold up the event loop meanwhile.
+        However many are called at once, their handles share at most four connections; `work` has one during a statement, and
+        inside `with db.transaction():`.
+        """
+        self.expect_no_transaction()
+        return await self._handles.call(work)
+
+    def close(self) -> None:
+        """Close the file; closing twice is harmless. Raises `Conflict` (409) while a run is driven through this handle.
+
+        Commands in the background that were kept beyond their runs are ended, which takes some seconds at most. What asyncio
+        awaits has a handle of its own: a run that is driven goes on to its end, one that is followed raises `Conflict`.
+        """
+        super().close()
+        if self._ends_kept_jobs:
+            self.kept_jobs.close()
+            if self.given_tools is not None and self._pool is None:
+                self.given_tools.close()
+        if self._asyncio_handles is not None:
+            self._asyncio_handles.close()
+        with self._pooling:
+            self._pool_closed = True
+            if self._pool is not None:
+                self._pool.close()
+
+    async def close_async(self) -> None:
+        """`close` for asyncio."""
+        from engine.driving.threads import in_thread
+
+        await in_thread(self.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close_async()
+
+    def again(self, *, tools: bool = True) -> Database:
+        """Another handle on the same file, for another thread; close it there. Models call its functions with `tools`."""
+        if str(self.path) == MEMORY:
+            raise ValidationError("a database in memory has one handle; open a file to use it from several threads")
+        db = Database(
+            self.path,
+            synchronous=self.synchronous,
+            read_only=self.read_only,
+            clock=self.clock,
+            trust=self.trust,
+            config=self.config,
+        )
+        db.given_models, db.keys = self.given_models, self.keys
+        db.kept_jobs, db._ends_kept_jobs = self.kept_jobs, False
+        if tools:
+            db.use_tools(self.given_tools)
+        return db
+
+    def shared(self) -> Database:
+        """A handle for a driver in another thread, which borrows a connection when it needs one; close it there.
+
+        Raises `Conflict` (409) where this one was closed, `ValidationError` (400) for a database in memory.
+        """
+        from engine.api.borrowing import Borrower
+        from engine.api.pool import Pool
+
+        if str(self.path) == MEMORY:
+            raise ValidationError("a database in memory has one handle; open a file to use it from several threads")
+        with self._pooling:
+            if self._pool_closed:
+                raise Conflict(f"{self.path}: is closed; open it again")
+            if self._pool is None or self._pool.moved():
+                last, self._pool = self._pool, Pool(self)
+                if last is not None:
+                    last.close()
+            return Borrower(self._pool)
+
+    @property
+    def _pooling(self) -> threading.Lock:
+        """Held by who makes a pool, or closes it for good."""
+        lock: threading.Lock = self.__dict__.setdefault("_pool_lock", threading.Lock())
+        return lock
+
+    @property
+    def _handles(self) -> Handles:
+        from engine.api.of_threads import Handles
+
+        with self._pooling:
+            if self._asyncio_handles is None:
+                self._asyncio_handles = Handles(self)
+            return self._asyncio_handles

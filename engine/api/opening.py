@@ -1,0 +1,193 @@
+"""Opens engine files: for a program, for asyncio, and attached to an app's own connection."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from engine.api.database import Database
+from engine.arguments import expects
+from engine.db.database import Synchronous
+from engine.db.registration import Clock, register, system_clock
+from engine.errors import ValidationError
+from engine.schema.update import Trust
+
+if TYPE_CHECKING:
+    from engine.mcp.offering import Servers
+    from engine.mcp.servers import Server
+    from engine.tools.given import GivenTools
+
+NO_SERVERS = "ENGINE_MCP"
+"""The variable that, as off, leaves out the MCP servers of the configuration."""
+_UNFINISHED = """
+    select 1 from _background_processes where ended_at is null
+    union all
+    select 1 from effects where state in ('pending', 'started') and state = 'started' and kind = 'process'
+    union all
+    select 1 from process_claims where claimant is not null
+    limit 1
+"""
+
+
+@expects(path="a path", read_only="True or False", config="True or False", clock="a function")
+def open(  # noqa: A001 - engine.open reads like builtins.open
+    path: str | PathLike[str],
+    *,
+    synchronous: Synchronous = "FULL",
+    read_only: bool = False,
+    trust: Trust = False,
+    config: bool = False,
+    clock: Clock = system_clock,
+    tools: Iterable[Callable[..., Any]] = (),
+    mcp: Iterable[Server] = (),
+) -> Database:
+    """Open the engine file at `path`; create it, migrate its tables and rebuild its views and triggers where needed.
+
+    With `synchronous` FULL a power cut loses no commit; NORMAL is faster and may lose the last ones. With `read_only` the
+    file is neither rebuilt nor written, whichever build made it; `differs` of the result says how it differs from this
+    build. `trust` is about objects on the engine's tables that neither the engine nor an installed plugin made, such as
+    triggers: True allows all of them, a digest allows the objects with this digest. With `config` this user's configuration
+    counts, as on the command line: keys of `.env` and of stores, settings of `config.toml` and `engine.toml`; without it an
+    app reads none of these. `clock` returns the Unix time in milliseconds. `tools` are functions that the models of its runs
+    may call (`engine.tool`), `mcp` are servers whose tools and resources they may use (`engine.mcp.Server`); with
+    `config` so are those that this user's configuration names. A server is connected when a run is driven.
+
+    Raises `ValidationError` (400) for a file that is no database, `PermissionDenied` (403) for objects that are not
+    trusted, `Conflict` (409) for a file of another application, of a newer engine, or locked by another process, and
+    `EngineError` for a file that is damaged or cannot be written; for a function that can be no tool `TypeError` or
+    `ValueError`, and `ValidationError` for one with the name of another tool.
+    """
+    given = _given(tools, mcp, read_only)
+    if synchronous not in ("FULL", "NORMAL"):
+        raise ValidationError(f"synchronous is FULL or NORMAL, not {synchronous!r}")
+    if not isinstance(trust, bool | str):
+        raise TypeError(f"trust is True, False or a digest, not {trust!r}")
+    db = Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust, config=config)
+    if not read_only:
+        _heal(db)
+    if given or config:
+        try:
+            db.use_tools(_configured(db, given) if config and not read_only else given)
+        except BaseException:
+            db.close()
+            raise
+    return db
+
+
+def _given(tools: Iterable[Callable[..., Any]], mcp: Iterable[Server], read_only: bool) -> GivenTools | None:
+    """The functions and servers as tools; None where there are none."""
+    if callable(tools) or isinstance(tools, str):
+        raise TypeError(f"tools is a list of functions, not {tools!r}")
+    functions, servers = list(tools), list(mcp)
+    if (functions or servers) and read_only:
+        raise ValidationError("tools: a file that is open for reading drives no runs; leave them out, or read_only")
+    if not functions and not servers:
+        return None
+    from engine.tools.given import GivenTools
+
+    return GivenTools(functions, _servers(servers))
+
+
+def _servers(servers: Iterable[Server]) -> Servers | None:
+    """The servers of a handle; None where there are none."""
+    given = list(servers)
+    if not given:
+        return None
+    from engine.mcp.offering import Servers
+    from engine.mcp.servers import Server
+
+    if wrong := next((each for each in given if not isinstance(each, Server)), None):
+        raise TypeError(f"mcp is a list of engine.mcp.Server, not of {type(wrong).__name__}")
+    return Servers(given)
+
+
+def _configured(db: Database, given: GivenTools | None) -> GivenTools | None:
+    """The tools with the servers that this user's configuration names; a server of the app wins over one of its name."""
+    from engine.config.configuration import names_servers
+
+    if os.environ.get(NO_SERVERS) == "off" or not names_servers(db):
+        return given
+    from engine.config.mcp_servers import configured
+
+    found, broken = configured(db)
+    if not found and not broken:
+        return given
+    from engine.mcp.offering import Servers
+    from engine.tools.given import GivenTools
+
+    own = list(given.servers.clients.servers.values()) if given and given.servers else []
+    names = {server.name for server in own}
+    servers = Servers(
+        [*own, *(server for server in found if server.name not in names)],
+        broken={name: reason for name, reason in broken.items() if name not in names},
+    )
+    if given is None:
+        return GivenTools((), servers)
+    given.servers = servers
+    return given
+
+
+def _heal(db: Database) -> None:
+    """Record processes as interrupted whose engine is dead; a file without an unfinished one pays for one look."""
+    try:
+        if db.value(_UNFINISHED):
+            from engine.processes.stale import heal
+
+            heal(db)
+    except BaseException:
+        db.close()
+        raise
+
+
+async def open_async(
+    path: str | PathLike[str],
+    *,
+    synchronous: Synchronous = "FULL",
+    read_only: bool = False,
+    trust: Trust = False,
+    config: bool = False,
+    clock: Clock = system_clock,
+    tools: Iterable[Callable[..., Any]] = (),
+    mcp: Iterable[Server] = (),
+) -> Database:
+    """`open` for asyncio: opening, which may create the file, is done in a thread.
+
+    Use it with `async with await engine.open_async(path) as db:`, which closes the file in a thread too.
+    """
+    from engine.driving.threads import in_thread
+
+    return await in_thread(
+        lambda: open(
+            path,
+            synchronous=synchronous,
+            read_only=read_only,
+            trust=trust,
+            config=config,
+            clock=clock,
+            tools=tools,
+            mcp=mcp,
+        ),
+        abandon=Database.close,
+    )
+
+
+@expects(path="a path", schema="a text")
+def attach(
+    connection: apsw.Connection, path: str | PathLike[str], schema: str = "engine", *, trust: Trust = False
+) -> None:
+    """Attach the engine file at `path`, under the name `schema`, to an app's own apsw connection, which may write to it.
+
+    The file is created if it is missing. Two attached files in WAL mode are committed one after the other: after a power
+    cut a transaction may be in one and not in the other. Raises like `open`.
+    """
+    if not isinstance(connection, apsw.Connection):
+        raise TypeError(f"connection is a connection of apsw, not {connection!r}")
+    if not schema.isidentifier():
+        raise ValidationError(f"schema {schema!r}: is not a name")
+    open(path, trust=trust).close()
+    register(connection)
+    connection.execute(f'attach database ? as "{schema}"', (str(path),))

@@ -1,0 +1,77 @@
+"""An open engine file with what its drivers were given: keys, models, tools, and the settings of this user."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from engine.keys.keys import Keys
+from engine.models.given import GivenModels
+from engine.processes.kept_jobs import KeptJobs
+from engine.processes.outputs import Outputs
+
+if TYPE_CHECKING:
+    from engine.tools.given import GivenTools
+
+
+class Handle(Outputs):
+    """An open engine file that can drive runs. With `config`, settings and keys of this user and of the project count."""
+
+    def __init__(self, path: str | PathLike[str], *, config: bool = False, **options: Any) -> None:
+        self.given_models: GivenModels = GivenModels()
+        self.given_tools: GivenTools | None = None
+        self.keys: Keys = Keys(files=config)
+        self.kept_jobs = KeptJobs()
+        super().__init__(path, config=config, **options)
+        if not self.read_only:
+            self._configure()
+
+    def keys_for(self, run: str | None, root: str | PathLike[str] | None = None) -> Keys:
+        """The keys that a run may use, with those of its folder where the user's configuration counts.
+
+        `root` is the folder of a run that is not there yet.
+        """
+        if not self.keys.files and not self.keys.named:
+            return self.keys
+        of_run = "select p.root from runs as r join projects as p on p.id = r.project_id where r.alias = ?"
+        return self.keys.at(root or self.value(of_run, (run,)))
+
+    def shared(self) -> Handle:
+        """A handle for a driver in another thread, which borrows a connection when it needs one; close it there.
+
+        Raises `Conflict` (409) where this one was closed, `ValidationError` (400) for a database in memory.
+        """
+        raise NotImplementedError
+
+    def _configure(self) -> None:
+        """Put the user's and the project's settings into the file, or take out those that somebody else put there."""
+        if self.config or self.value("select 1 from setting_layers where layer <> 'file' limit 1"):
+            from engine.config import configuration
+
+            try:
+                configuration.load(self)
+            except BaseException:
+                self.close()
+                raise
+
+    def use_tools(self, tools: GivenTools | None) -> None:
+        """Let models of the runs that this handle drives call these functions."""
+        self.given_tools = tools
+        if tools:
+            tools.attach(self)
+
+    def tools(self, name: str | None = None) -> list[dict[str, Any]]:
+        """The functions that this handle was opened with, or the one of that name, as models are told of them.
+
+        Keys: `name`, `meaning`, `document` (what a model reads), `schema` (a JSON Schema of its arguments), and `ask`,
+        `idempotent`, `reads`, `timeout` (seconds; None: the setting process_timeout) as `engine.tool` has them.
+        Raises `NotFound` (404) for a name that none of them has.
+        """
+        from engine.tools.given import GivenTools
+
+        return (self.given_tools or GivenTools(())).told(name)
+
+    def offer_tools(self, run: str, lease: str) -> None:
+        """Tell models of the functions of this handle, for as long as it drives the run."""
+        if self.given_tools:
+            self.given_tools.offer(self, run, lease)

@@ -1,0 +1,1 @@
+"""Keys of providers and services, and where they come from."""

@@ -1,0 +1,1 @@
+"""Commands of a shell: started, watched, kept in the background, ended."""

@@ -1,0 +1,1 @@
+"""What the rest stands on: files on disk, places, processes, secrets, waiting."""
