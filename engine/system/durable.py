@@ -14,7 +14,7 @@ from io import BufferedReader, BufferedWriter
 from pathlib import Path
 
 from engine.errors import Conflict, EngineError, PermissionDenied
-from engine.system.descriptors import open_to_read
+from engine.system.descriptors import MAKING, open_to_read
 
 _TEMPORARY = re.compile(r"\.engine-[0-9a-f]{16}\.tmp")
 
@@ -143,7 +143,8 @@ def _remove_leftovers(folder: int) -> None:
     """Remove the temporary files in a folder that no process has locked: a killed process left them."""
     for name in os.listdir(folder):
         if _TEMPORARY.fullmatch(name):
-            with suppress(OSError), open_regular(name, folder) as file:
+            # a thread may just give its temporary file the name of a database: no descriptor of that is closed afterwards
+            with suppress(OSError), MAKING, open_regular(name, folder) as file:
                 if _try_lock(file.fileno()):
                     os.unlink(name, dir_fd=folder)
 

@@ -5,8 +5,10 @@ spec: @locks
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
+import struct
 import subprocess
 import sys
 import threading
@@ -19,7 +21,7 @@ import pytest
 
 import engine
 from engine.system import descriptors
-from engine.system.durable import held_folder, open_regular
+from engine.system.durable import _remove_leftovers, held_folder, open_regular
 
 _LOOK = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); print(c.execute(sys.argv[2]).fetchone()[0]); c.close()"
 
@@ -181,3 +183,36 @@ def test_a_fork_inherits_no_lock(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=tmp_path)
     assert done.stdout == ""
 
+
+def is_locked_as_a_database(place: Path) -> bool:
+    """Whether this process holds the lock that SQLite takes for reading; asking gives it up."""
+    with place.open("rb") as file:
+        first, count = 0x40000002, 510
+        asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, first, count, 0)
+        found = fcntl.fcntl(file.fileno(), fcntl.F_OFD_GETLK, asked)
+    return bool(struct.unpack("hhqqi4x", found)[0] != fcntl.F_UNLCK)
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_OFD_GETLK"), reason="asks Linux for its locks")
+def test_who_looks_for_leftovers_takes_no_lock_from_a_database_that_is_made_meanwhile(tmp_path: Path) -> None:
+    made = threading.Event()
+    folder = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+
+    def look() -> None:
+        while not made.is_set():
+            _remove_leftovers(folder)
+
+    lookers = [threading.Thread(target=look) for _ in range(3)]
+    for looker in lookers:
+        looker.start()
+    try:
+        places = [tmp_path / f"{number}.db" for number in range(40)]
+        handles = [engine.open(place) for place in places]
+    finally:
+        made.set()
+        for looker in lookers:
+            looker.join()
+        os.close(folder)
+    assert [place.name for place in places if not is_locked_as_a_database(place)] == []
+    for handle in handles:
+        handle.close()
