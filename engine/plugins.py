@@ -39,7 +39,7 @@ Model = Any
 Sandbox = Any
 """A sandbox, as `engine.sandbox.Sandbox` has it."""
 Embedder = Any
-"""What makes vectors of texts, as `engine.knowledge.embedders.Embedder` has it."""
+"""What makes vectors of texts, as `engine.discovery.embedders.Embedder` has it."""
 Adapter = Callable[[Any], None]
 """Serves runs by a protocol, with an `engine.adapters.Serving`, as `engine.adapters.Adapter` has it."""
 EffectHandler = Callable[[Mapping[str, Any]], Mapping[str, Any]]

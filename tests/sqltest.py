@@ -29,8 +29,8 @@ from audit import audit
 from fresh import fresh, take_in_all
 
 import engine
-from engine.behaviour.joining import hang_in
 from engine.errors import EngineError
+from engine.threads.joining import hang_in
 
 KINDS = ("statement ok", "statement error", "query")
 RULE = "----"

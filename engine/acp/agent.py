@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from acp import RequestError, schema
 
-from engine.driving.threads import in_thread
 from engine.errors import Conflict, EngineError, NotFound, Overflow
+from engine.system.in_thread import in_thread
 
 from . import choices
 from .content import Prompt, read_prompt

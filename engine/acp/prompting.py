@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from engine.commands.drawing import drawn
 from engine.commands.exits import words_for_end
 from engine.driving import runs
-from engine.driving.threads import in_thread
 from engine.errors import EngineError, LeaseHeld
 from engine.functions.counts import counted
+from engine.system.in_thread import in_thread
 
 from .permissions import Permissions
 from .updates import Updates, message

@@ -324,7 +324,7 @@ class Database(Past, WorkflowRuns):
 
     async def close_async(self) -> None:
         """`close` for asyncio."""
-        from engine.driving.threads import in_thread
+        from engine.system.in_thread import in_thread
 
         await in_thread(self.close)
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from engine.driving.prose import arriving
-from engine.driving.threads import in_thread
 from engine.errors import EngineError
+from engine.system.in_thread import in_thread
 
 if TYPE_CHECKING:
     from engine.api.database import Database

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from engine.driving.threads import in_thread
 from engine.errors import Conflict
+from engine.system.in_thread import in_thread
 
 if TYPE_CHECKING:
     import asyncio

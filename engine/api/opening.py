@@ -158,7 +158,7 @@ async def open_async(
 
     Use it with `async with await engine.open_async(path) as db:`, which closes the file in a thread too.
     """
-    from engine.driving.threads import in_thread
+    from engine.system.in_thread import in_thread
 
     return await in_thread(
         lambda: open(

@@ -70,7 +70,7 @@ def stats(as_json: JsonOption = False, db: DbOption = None) -> None:
       engine cache stats
       engine cache stats --json
     """
-    from engine.knowledge.embedders import embedder, missing
+    from engine.discovery.embedders import embedder, missing
 
     if embedder() is None:
         say(f"only the same prompt is found; {missing()}")

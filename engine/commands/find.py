@@ -96,8 +96,8 @@ def _opened(db: Path | None, meaning: bool) -> Database:
 
 def _known(database: Database, text: str, alias: str | None, limit: int) -> list[dict[str, Any]]:
     """What is about `text`, in the columns of the hits; of a run only entries that it sees."""
-    from engine.knowledge.discovery import discover_or_words
-    from engine.knowledge.embedders import embedder, missing
+    from engine.discovery.embedders import embedder, missing
+    from engine.discovery.finding import discover_or_words
 
     if embedder() is None:
         say(f"found by words alone; {missing()}")

@@ -26,7 +26,7 @@ from .shared import (
 if TYPE_CHECKING:
     from engine.api.database import Database
     from engine.db.database import Row
-    from engine.knowledge.skill_sources import SkillText
+    from engine.skills.sources import SkillText
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -107,7 +107,7 @@ def add(
       engine skills add https://github.com/someone/skills/blob/main/release/SKILL.md
       engine skills add --home
     """
-    from engine.knowledge import skills as store
+    from engine.skills import changing as store
 
     from .asking import user_name
 
@@ -154,7 +154,7 @@ def rm(name: Name, everywhere: Everywhere = False, root: RootOption = None, db: 
     Example:
       engine skills rm release
     """
-    from engine.knowledge import skills as store
+    from engine.skills import changing as store
 
     with open_existing(db) as database:
         gone = store.remove(database, name, [store.GLOBAL] if everywhere else _scopes(database, root))
@@ -215,8 +215,8 @@ def search(
       engine skills search "sign a release"
       engine skills search migrations --json
     """
-    from engine.knowledge import skills as store
-    from engine.knowledge.embedders import embedder, missing
+    from engine.discovery.embedders import embedder, missing
+    from engine.skills import changing as store
 
     if not words.strip():
         raise typer.BadParameter("the text is empty; say what the skill is to be about")
@@ -255,7 +255,7 @@ def _of_project(database: Database, root: Path | None) -> list[Row]:
 def _readable(database: Database, folder: Path) -> list[SkillText]:
     """The skills in a folder of the home, without those that have a problem; none where it holds none."""
     from engine.errors import NotFound
-    from engine.knowledge import skills as store
+    from engine.skills import changing as store
 
     try:
         found = store.read(database, str(folder))

@@ -75,7 +75,7 @@ def show(name: NameArgument, as_json: JsonOption = False, db: DbOption = None) -
     Example:
       engine threads show finish_clean
     """
-    from engine.behaviour.joining import show_thread
+    from engine.threads.joining import show_thread
 
     with open_to_read(db) as database:
         found = show_thread(database, name)
@@ -101,7 +101,7 @@ def add(
       engine threads add review.toml
       engine threads add review.toml --run demo
     """
-    from engine.behaviour.joining import add_threads
+    from engine.threads.joining import add_threads
 
     from .asking import user_name
 
@@ -118,8 +118,8 @@ def rm(name: NameArgument, run: RunOption = None, root: RootOption = None, db: D
     Example:
       engine threads rm review
     """
-    from engine.behaviour.joining import remove_thread
     from engine.system.locate import database_to_read
+    from engine.threads.joining import remove_thread
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:
         removed = remove_thread(database, name, run=run, root=root or Path.cwd())
@@ -152,7 +152,7 @@ def disable(names: NamesArgument, run: RunOption = None, root: RootOption = None
 
 
 def _switch(names: list[str], *, on: bool, run: str | None, root: Path | None, db: Path | None) -> None:
-    from engine.behaviour.joining import switch_thread
+    from engine.threads.joining import switch_thread
 
     from .asking import user_name
 
@@ -176,7 +176,7 @@ def explain(
       engine threads explain demo
       engine threads explain demo --json
     """
-    from engine.behaviour.joining import explain_threads
+    from engine.threads.joining import explain_threads
 
     with open_to_read(db) as database:
         run = run_or_latest(database, run)

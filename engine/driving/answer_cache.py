@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from engine.discovery.finding import QUERY_CHARACTERS
 from engine.errors import EngineError
-from engine.knowledge.discovery import QUERY_CHARACTERS
 from engine.models.protocol import Completion, ToolSpec, Usage
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def given_answer(db: Handle, question: dict[str, Any]) -> Completion | None:
 
 def _meaning(prompt: str) -> dict[str, Any]:
     """The vector of a prompt; none of a long one, and none where no embedder is installed or it fails."""
+    from engine.discovery.embedders import embedder, vectors
     from engine.functions.knowledge.vectors import packed
-    from engine.knowledge.embedders import embedder, vectors
 
     chosen = embedder() if len(prompt) <= QUERY_CHARACTERS else None
     if chosen is None:

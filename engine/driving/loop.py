@@ -12,12 +12,12 @@ from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from engine.behaviour.joining import join_threads
 from engine.effects import files, pages
 from engine.effects.perform import Performer
 from engine.errors import Conflict, EngineError, LeaseHeld, LeaseLost, NotFound
 from engine.functions.limits import Stopped
 from engine.packets.rendering import Renderer
+from engine.threads.joining import join_threads
 
 from .dispatching import Dispatcher
 from .lease import Lease

@@ -58,8 +58,8 @@ def search_for_prompt(db: Handle, run: str, turn_id: int, lease: str) -> None:
 
 def _tools_for(db: Handle, turn_id: int, prompt: str) -> list[_Found]:
     """With an embedder that fails words alone are searched, which is told."""
-    from engine.knowledge.discovery import discover_or_words
-    from engine.knowledge.embedders import embedder
+    from engine.discovery.embedders import embedder
+    from engine.discovery.finding import discover_or_words
 
     chosen = embedder()
     found, failure = discover_or_words(db, prompt, kinds=("tool",), limit=100)
@@ -70,8 +70,8 @@ def _tools_for(db: Handle, turn_id: int, prompt: str) -> list[_Found]:
 
 def _references_for(db: Handle, turn_id: int, scope: str, prompt: str) -> list[_Found]:
     """Nobody asked for this: without an embedder, or with one that fails, there is what words find."""
-    from engine.knowledge.discovery import discover
-    from engine.knowledge.embedders import EmbedderFailed, embedder
+    from engine.discovery.embedders import EmbedderFailed, embedder
+    from engine.discovery.finding import discover
 
     if embedder() is None:
         return []

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from engine.behaviour.joining import expect_threads
 from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run, attributes_of, check_options
 from engine.db.purging import apply_retention
 from engine.errors import Conflict, NotFound, ValidationError
@@ -19,6 +18,7 @@ from engine.events import OnEvent
 from engine.functions.counts import counted
 from engine.processes import claims
 from engine.project.root_names import note_root
+from engine.threads.joining import expect_threads
 
 from .loop import Driver
 from .model_choice import check_effort, check_tokenizer, choose_model, sync_environment_models

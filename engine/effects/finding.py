@@ -19,8 +19,8 @@ def perform(db: Handle, effect: Row) -> dict[str, Any]:
 
     With an embedder that fails words alone are searched, and the message says so.
     """
-    from engine.knowledge.discovery import discover_or_words
-    from engine.knowledge.embedders import embedder
+    from engine.discovery.embedders import embedder
+    from engine.discovery.finding import discover_or_words
 
     db.install("discovery")
     asked = db.row("select * from _find_requests where effect_id = ?", (effect["effect_id"],))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.errors import Conflict, EngineError, NotFound, ValidationError
-from engine.tools.loops import serve
+from engine.system.loops import serve
 
 from .limits import LOG_LINES
 from .servers import Log, Server

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError, Future, wait
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
-from .loops import app_loop, serve
+from engine.system.loops import app_loop, serve
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.behaviour.joining import expect_threads
 from engine.contract import Options, attributes_of, check_options
 from engine.driving import runs
 from engine.driving.model_choice import check_tokenizer, choose_model, sync_environment_models
@@ -21,6 +20,7 @@ from engine.project.root_names import note_root
 from engine.system.durable import held_folder, open_regular, text_of
 from engine.system.places import config_folder
 from engine.texts import folder_of
+from engine.threads.joining import expect_threads
 
 from .models import models_of
 
@@ -250,7 +250,7 @@ def _as_json(variables: Mapping[str, Any]) -> str:
 
 def _keep(db: Handle, source: Source, place: Path | None) -> int:
     """The id of a workflow in the file: that of this text, made where it is new."""
-    from engine.knowledge.skills import project_of
+    from engine.skills.changing import project_of
 
     project = None if place is None else project_of(db, place)
     db.insert(

@@ -1,5 +1,5 @@
 -- Steps of threads: an event is offered to them, blocked or selected, and moves those that wait for it.
--- Two triggers that the driver hangs into its own connection (engine/behaviour/joining.py) call the doors here: one before a
+-- Two triggers that the driver hangs into its own connection (engine/threads/joining.py) call the doors here: one before a
 -- command is performed, one when a turn is voted on. Without threads there is no such trigger, and nothing of this is
 -- compiled.
 -- spec: @threads @thread_steps @shipped_threads

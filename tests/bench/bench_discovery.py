@@ -17,7 +17,8 @@ from contextlib import closing
 from pathlib import Path
 
 import engine
-from engine.knowledge import discovery, embedders
+from engine.discovery import embedders
+from engine.discovery import finding as discovery
 
 from .table import Line
 

@@ -23,13 +23,15 @@ from engine_cli import engine as cli
 
 import engine
 from engine import plugins
+from engine.discovery import embedders
+from engine.discovery import finding as discovery
 from engine.errors import EngineError
 from engine.functions.knowledge.listings import find_query, name_words
 from engine.functions.knowledge.vectors import packed, signs, vectors_apart, vectors_cosine
-from engine.knowledge import discovery, embedders, skills
-from engine.knowledge.skill_sources import of_path
 from engine.rules import taking
 from engine.rules.found import Domain, Found
+from engine.skills import changing as skills
+from engine.skills.sources import of_path
 
 FILES = {
     "docs/refunds.md": "# Refunds\n\nMoney goes back to customers within 14 days; above 500 EUR two people approve.",

@@ -297,7 +297,7 @@ def test_a_resource_becomes_an_entry(tmp_path: Path) -> None:
 
 
 def test_what_servers_list_is_found_by_words(tmp_path: Path) -> None:
-    from engine.knowledge.discovery import discover
+    from engine.discovery.finding import discover
 
     driven(tmp_path, [office()], "<think>nothing</think>")
     with engine.open(tmp_path / "t.db") as db:

@@ -20,8 +20,8 @@ from web_server import web
 
 import engine
 from engine.errors import EngineError, NotFound, Overflow, ValidationError
-from engine.knowledge import skill_sources as sources
-from engine.knowledge import skills as store
+from engine.skills import changing as store
+from engine.skills import sources as sources
 
 SKILL = project.skill("release", "Releases it.", "Do it.")
 

@@ -22,8 +22,8 @@ from test_agents import drive, sent
 
 import engine
 from engine.errors import NotFound, ValidationError
-from engine.knowledge import skills as store
-from engine.knowledge.skill_sources import of_path
+from engine.skills import changing as store
+from engine.skills.sources import of_path
 
 
 @pytest.fixture

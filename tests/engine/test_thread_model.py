@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from thread_model import Pattern, Run, Thread
 
 import engine
-from engine.behaviour.joining import join_threads
+from engine.threads.joining import join_threads
 
 SIGNALS = ("red", "green", "blue")
 PATHS = ("known://a", "known://b")

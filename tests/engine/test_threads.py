@@ -17,9 +17,9 @@ from engine_cli import engine
 from rooms import contract
 
 import engine as library
-from engine.behaviour.joining import add_threads, explain_threads, remove_thread, switch_thread
 from engine.errors import Conflict, EngineError, NotFound, ValidationError
 from engine.functions.shell.lines import shell_read
+from engine.threads.joining import add_threads, explain_threads, remove_thread, switch_thread
 
 RED, GREEN = "import sys\nsys.exit(1)\n", "print('ok')\n"
 

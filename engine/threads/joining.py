@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.effects.gate import owner_of
 from engine.errors import Conflict, NotFound, ValidationError
-
-from .files import WrittenThread, read_threads, told
+from engine.threads.files import WrittenThread, read_threads, told
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store

@@ -20,10 +20,9 @@ from typing import Any, Literal
 
 from engine.errors import NotFound, Overflow, PermissionDenied, ValidationError
 from engine.functions.knowledge.skill_texts import skill_head
+from engine.skills.objects import SYNTAXES, object_head
 from engine.system.durable import held_folder, open_regular, text_of
 from engine.system.key_files import holds_keys
-
-from .skill_objects import SYNTAXES, object_head
 
 Kind = Literal["folder", "file", "zip", "url"]
 

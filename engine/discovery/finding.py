@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from engine.discovery.embedders import Embedder, EmbedderFailed, embedder, vectors
 from engine.functions.knowledge.vectors import packed, signs
-
-from .embedders import Embedder, EmbedderFailed, embedder, vectors
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store

@@ -16,8 +16,7 @@ from engine.system.places import config_folder, home_folder
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store
-
-    from .skill_sources import SkillText
+    from engine.skills.sources import SkillText
 
 GLOBAL = "global"
 """The scope of skills that all projects of a file have."""
@@ -36,7 +35,7 @@ def read(db: Store, source: str) -> list[SkillText]:
     """The skills at a path or an address. Raises what `skill_sources.of_path` raises, and `EngineError` for an address that
     is refused, broken or out of reach.
     """
-    from .skill_sources import of_path
+    from engine.skills.sources import of_path
 
     if re.match(r"https?://", source, re.IGNORECASE):
         return _of_address(db, source)
@@ -104,7 +103,7 @@ def search(db: Store, words: str, scopes: Iterable[str]) -> tuple[list[Row], str
 
     Second: why the embedder failed, so that words alone were searched; else None.
     """
-    from .discovery import discover_or_words
+    from engine.discovery.finding import discover_or_words
 
     found, failure = discover_or_words(db, words, kinds=("skill",), scopes=scopes, limit=50)
     return [
@@ -131,12 +130,11 @@ def _of_address(db: Store, address: str) -> list[SkillText]:
 
     if missing := missing_library():
         raise error_for(415, f"addresses are read with the extra 'web': {how_to_install('web')} ({missing})")
+    from engine.skills.sources import of_bytes
     from engine.web.addresses import Policy
     from engine.web.failures import WebFailure
     from engine.web.fetching import ARCHIVES, Limits, fetch
     from engine.web.network import Deadline
-
-    from .skill_sources import of_bytes
 
     settings = {
         row["name"]: row["value"] for row in db.rows("select name, value from settings where name glob 'web_*'")

@@ -14,7 +14,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TypeVar
 
-from engine.tools.loops import app_loop
+from engine.system.loops import app_loop
 
 T = TypeVar("T")
 

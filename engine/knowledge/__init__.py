@@ -1,1 +1,0 @@
-"""Skills, and the search for tools, skills, rules and entries."""

@@ -1,0 +1,1 @@
+"""Skills: read from folders, archives and addresses, and changed."""
