@@ -1,4 +1,7 @@
-"""Checks what callers of the Python API pass, so that a wrong type is told where it comes in and not by another library."""
+"""Checks what callers of the Python API pass, so that a wrong type is told where it comes in and not by another library.
+
+spec: @wrong_arguments
+"""
 
 from __future__ import annotations
 

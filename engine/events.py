@@ -1,4 +1,7 @@
-"""What a run does, as it is told to those who listen: one type for each kind of event."""
+"""What a run does, as it is told to those who listen: one type for each kind of event.
+
+spec: @on_event
+"""
 
 from __future__ import annotations
 

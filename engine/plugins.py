@@ -11,6 +11,8 @@ rows and triggers:
 | forbid a command | has a trigger `after insert on commands` that inserts into `vetoes` |
 | veto an accepted proposal, or change its text | has a trigger on `proposals` that go to 'accepting' and updates them |
 | take part in the verdict | has a trigger on `turns` that go to 'voting' and inserts into `votes` |
+
+spec: @plugins @packet_sections_extension @tools_extension
 """
 
 from __future__ import annotations

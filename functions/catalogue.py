@@ -2,6 +2,8 @@
 
 A process calls few of them, and to import them all takes as long as to open a file: a module is imported when one of its
 functions is first called.
+
+spec: @functions
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A GBNF grammar makes a local model write responses in the engine's markup; a JSON Schema makes a provider return a list
 of calls. The parser reads all of their output without a repair.
+
+spec: @grammars
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Each limit stands here once, with its unit. What a match may take is a limit of its own; what all matches of one statement
 may take together is an `Allowance`, which the engine opens around the statement. A match that breaks a limit counts as no
 hit, and the allowance remembers why, for `pattern_error` and for whoever asked.
+
+spec: @limits
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""JSON Schemas of tools in the forms that providers expect."""
+"""JSON Schemas of tools in the forms that providers expect.
+
+spec: @schemas
+"""
 
 from __future__ import annotations
 

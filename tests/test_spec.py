@@ -6,7 +6,7 @@
 somewhere.
 
 A file cites an anchor on a line ``spec: @anchor @anchor``: in a comment of a `.test` or SQL file, in
-a comment or docstring of a Python test.
+a comment or docstring of a Python file.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ LINES, GUIDE_LINES = 2000, 400
 """The most lines of SPEC.md, and of the guide in it."""
 ALONE = ("099", "986")
 """Files of modules that their sections of SPEC.md have no heading for: offers, and guards of the record."""
+OF_NO_CODE = {"rooms", "threats", "corpus", "fuzz"}
+"""Anchors of what documents and tests keep."""
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([a-z0-9_-]+))?\)")
 REFERENCE = re.compile(r"(?<![\w@/.{`:])@([a-z][a-z0-9_]{3,})\b")
 ANCHOR = re.compile(r"\{#([a-z0-9_-]+)\}")
@@ -154,9 +156,20 @@ def test_every_anchor_is_cited_by_a_test() -> None:
     assert not untested, f"no file under tests/ has a line 'spec: @...' for: {', '.join(sorted(untested))}"
 
 
-@pytest.mark.parametrize("where", ["tests", "sql"])
+def code() -> list[Path]:
+    """The SQL files, and all Python files of the engine."""
+    python = (path for folder in ("engine", "functions") for path in (ROOT / folder).rglob("*.py"))
+    return [*sql_files(), *python]
+
+
+def test_every_anchor_is_cited_by_the_code_that_keeps_it() -> None:
+    kept = set(anchors()) - OF_NO_CODE - set(citations(code()))
+    assert not kept, f"no file of the code has a line 'spec: @...' for: {', '.join(sorted(kept))}"
+
+
+@pytest.mark.parametrize("where", ["tests", "code"])
 def test_every_citation_is_an_anchor(where: str) -> None:
-    cited = citations(cited_in() if where == "tests" else sql_files())
+    cited = citations(cited_in() if where == "tests" else code())
     unknown = {name: files for name, files in cited.items() if name not in anchors()}
     assert not unknown, f"no SPEC.md has {{#...}} for: {unknown}"
 

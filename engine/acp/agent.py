@@ -1,4 +1,7 @@
-"""The agent: what it answers to each request of a client. `serving` puts it behind a connection."""
+"""The agent: what it answers to each request of a client. `serving` puts it behind a connection.
+
+spec: @acp
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Who is at the other end may send anything. What is no message is answered with an error or passed over; no line, however
 long, and no number of requests makes the process hold more than the limits below.
+
+spec: @acp_wire
 """
 
 from __future__ import annotations

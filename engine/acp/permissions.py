@@ -1,4 +1,7 @@
-"""Asks the client about the proposals of a run, and takes its answers back to it."""
+"""Asks the client about the proposals of a run, and takes its answers back to it.
+
+spec: @acp_permissions
+"""
 
 from __future__ import annotations
 

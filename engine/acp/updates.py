@@ -1,4 +1,7 @@
-"""What a client is told while a run is driven: the events of the run as updates of its session."""
+"""What a client is told while a run is driven: the events of the run as updates of its session.
+
+spec: @acp_updates
+"""
 
 from __future__ import annotations
 

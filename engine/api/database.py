@@ -1,4 +1,7 @@
-"""The Python API: start, drive, follow, abort, fork and purge runs; decide on proposals; query."""
+"""The Python API: start, drive, follow, abort, fork and purge runs; decide on proposals; query.
+
+spec: @python_contract
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Follows a run, whoever drives it: the events in the file, and the text of an answer as it arrives in this process."""
+"""Follows a run, whoever drives it: the events in the file, and the text of an answer as it arrives in this process.
+
+spec: @following
+"""
 
 from __future__ import annotations
 

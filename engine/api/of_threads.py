@@ -2,6 +2,8 @@
 
 They borrow the connections of the file's drivers, which are few and have their statements prepared. Only who looks for
 news on an event loop, and must never wait there, has a connection for that.
+
+spec: @async_contract
 """
 
 from __future__ import annotations

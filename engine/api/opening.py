@@ -1,4 +1,7 @@
-"""Opens engine files: for a program, for asyncio, and attached to an app's own connection."""
+"""Opens engine files: for a program, for asyncio, and attached to an app's own connection.
+
+spec: @opening @embedding
+"""
 
 from __future__ import annotations
 

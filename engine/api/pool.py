@@ -3,6 +3,8 @@
 SQLite has one writer at a time, so all that is written goes through one connection, whose statements stay compiled. What is
 read while that one is at work goes through another. So any number of runs needs a few connections, and a run that waits,
 for its model, a command, a child or a person, has none.
+
+spec: @driver_connections
 """
 
 from __future__ import annotations

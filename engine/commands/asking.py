@@ -1,4 +1,7 @@
-"""Asks the person at the terminal about the proposals of a run."""
+"""Asks the person at the terminal about the proposals of a run.
+
+spec: @asking
+"""
 
 from __future__ import annotations
 

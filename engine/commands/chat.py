@@ -1,4 +1,7 @@
-"""`engine chat`: prompts and answers in one session at the terminal."""
+"""`engine chat`: prompts and answers in one session at the terminal.
+
+spec: @chat
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Completes what a command line takes: runs, turns, models, settings, providers, rules, paths; nothing where anything fails.
 
 Names of a file are data: only bash gets those with other characters than a path has, and with each of these escaped.
+
+spec: @completion
 """
 
 from __future__ import annotations

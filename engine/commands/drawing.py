@@ -3,6 +3,8 @@
 Characters that a terminal or an eye does not show as themselves become escapes, `\\u{202e}`. A text that holds such an
 escape itself has its backslash doubled, so that two different texts are never drawn alike. Emoji sequences and ordinary
 combining text are left as they are.
+
+spec: @drawing
 """
 
 from __future__ import annotations

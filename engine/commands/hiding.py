@@ -3,6 +3,8 @@
 Hidden are the parts of the paths of workspaces, and the names that the person lists, in all that a command prints, into a
 pipe too. What is stored or sent to a model stays as it is. It is the person's own choice alone: no file and no project can
 hide anything from him.
+
+spec: @demo_mode
 """
 
 from __future__ import annotations

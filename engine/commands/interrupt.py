@@ -1,4 +1,7 @@
-"""Handles Ctrl-C, SIGTERM and SIGHUP while a run is driven."""
+"""Handles Ctrl-C, SIGTERM and SIGHUP while a run is driven.
+
+spec: @interruption
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Shows the progress of a run on stderr: a line for each turn and each command.
 
 At a terminal what the model writes and what processes print is shown while it comes, folded to its last lines.
+
+spec: @live_progress
 """
 
 from __future__ import annotations

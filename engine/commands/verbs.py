@@ -1,4 +1,7 @@
-"""`engine set`, `rm`, `cp` and `mv`: correct what a run knows."""
+"""`engine set`, `rm`, `cp` and `mv`: correct what a run knows.
+
+spec: @terminal_verbs
+"""
 
 from __future__ import annotations
 

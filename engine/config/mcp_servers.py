@@ -3,6 +3,8 @@
 A server is somebody's program. One that a project names counts only where this user has confirmed it, as it stands there,
 for that file. A value of `env` or `headers` may say where a key is, `${env:NAME}`, `${file:PATH}` or `${.env:NAME}`; a key
 itself is refused.
+
+spec: @mcp_configuration
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Lets one thread at a time use a connection: for a statement, or for a whole transaction."""
+"""Lets one thread at a time use a connection: for a statement, or for a whole transaction.
+
+spec: @any_thread
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Connections to an engine file. One that writes brings the file up to date first; one that reads changes nothing."""
+"""Connections to an engine file. One that writes brings the file up to date first; one that reads changes nothing.
+
+spec: @looking
+"""
 
 from __future__ import annotations
 

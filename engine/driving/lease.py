@@ -1,4 +1,7 @@
-"""The lease of a run: the driver claims it, renews it in the background, and releases it."""
+"""The lease of a run: the driver claims it, renews it in the background, and releases it.
+
+spec: @crash_safety
+"""
 
 from __future__ import annotations
 

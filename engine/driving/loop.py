@@ -2,6 +2,8 @@
 
 The steps of a turn are: begin, render the packet, ask the model, store the response, dispatch, perform effects. The file
 says which comes next, so a run that was killed goes on with the step that was not finished.
+
+spec: @driver_loop
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Asks the model for the answer of a turn, and stores it as it came."""
+"""Asks the model for the answer of a turn, and stores it as it came.
+
+spec: @attribution
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The project's files: read before a packet, and written or removed once a proposal of that is accepted."""
+"""The project's files: read before a packet, and written or removed once a proposal of that is accepted.
+
+spec: @file_writes
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Performs the pending effects of a run, one after the other, and reports how each ended."""
+"""Performs the pending effects of a run, one after the other, and reports how each ended.
+
+spec: @run_without_root
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The limits of what a server may send. It is a stranger's program: no list, message, text or time of it is without end."""
+"""The limits of what a server may send. It is a stranger's program: no list, message, text or time of it is without end.
+
+spec: @mcp_limits
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Watches the messages of a connection: hooks see them, and a flood of what nobody asked for ends it."""
+"""Watches the messages of a connection: hooks see them, and a flood of what nobody asked for ends it.
+
+spec: @mcp_hooks
+"""
 
 from __future__ import annotations
 

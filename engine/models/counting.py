@@ -9,6 +9,8 @@
 | `tokenizers:FILE` | a tokenizer.json, read by the package tokenizers |
 
 A library is imported only where the setting names it.
+
+spec: @tokenizers
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Listens to a response while it arrives, and cuts it off where it repeats itself or is too long."""
+"""Listens to a response while it arrives, and cuts it off where it repeats itself or is too long.
+
+spec: @stuck_responses
+"""
 
 from __future__ import annotations
 

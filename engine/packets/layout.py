@@ -1,4 +1,7 @@
-"""Lays out the texts of a packet by templates, which plugins may replace."""
+"""Lays out the texts of a packet by templates, which plugins may replace.
+
+spec: @tool_docs
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The engine's side of a guarded command: starts the guard (`engine.processes.guard`), orders it, hears what it tells."""
+"""The engine's side of a guarded command: starts the guard (`engine.processes.guard`), orders it, hears what it tells.
+
+spec: @guarded_commands
+"""
 
 from __future__ import annotations
 

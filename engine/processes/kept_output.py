@@ -1,4 +1,7 @@
-"""The file that a person names for all that the commands of a run print: whole, and out of reach of these commands."""
+"""The file that a person names for all that the commands of a run print: whole, and out of reach of these commands.
+
+spec: @kept_output
+"""
 
 from __future__ import annotations
 

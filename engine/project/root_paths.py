@@ -1,6 +1,8 @@
 """Where the paths of a project lead: which are refused, what links make of them, and the folders that hold them.
 
 Paths outside the root, in `.git` or `.engine`, and of the engine's own files are refused.
+
+spec: @absolute_paths
 """
 
 from __future__ import annotations

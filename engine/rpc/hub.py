@@ -1,4 +1,7 @@
-"""What the clients of one file share: its database, the runs that are driven in it, and what they are told of these."""
+"""What the clients of one file share: its database, the runs that are driven in it, and what they are told of these.
+
+spec: @rpc_notifications
+"""
 
 from __future__ import annotations
 

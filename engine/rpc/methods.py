@@ -1,4 +1,7 @@
-"""The methods: what each is for, what it takes, and the function that carries it out."""
+"""The methods: what each is for, what it takes, and the function that carries it out.
+
+spec: @rpc_methods
+"""
 
 from __future__ import annotations
 

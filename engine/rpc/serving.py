@@ -1,4 +1,7 @@
-"""The server: listens on an address or a Unix socket, lets in who has its token, and ends on a signal."""
+"""The server: listens on an address or a Unix socket, lets in who has its token, and ends on a signal.
+
+spec: @rpc @rpc_access
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 The file system is read-only, the project is writable, /tmp is its own and empty, and so is the home but for an allow-list.
 Processes, network and System V objects outside do not exist. No right of root is left, and none can be had.
+
+spec: @sandbox_limits
 """
 
 from __future__ import annotations

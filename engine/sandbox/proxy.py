@@ -3,6 +3,8 @@
 It listens on a unix socket, the only way out of the sandbox. It looks names up itself, connects to the address that it has
 checked, and passes each connection on to one host. It does not look into what is encrypted: a server that answers for
 several names answers for all of them.
+
+spec: @sandbox_network
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a confined command must not see, and what it may see but not change: found on the disk before it starts."""
+"""What a confined command must not see, and what it may see but not change: found on the disk before it starts.
+
+spec: @sandbox_hides
+"""
 
 from __future__ import annotations
 

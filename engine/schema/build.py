@@ -2,6 +2,8 @@
 
 A build makes one fresh file from them, in memory, and keeps it in the user's cache. A new file is a copy of it, and the
 objects of an existing file are compared with those in it.
+
+spec: @file_format
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Tables migrate. Views and triggers are rebuilt whenever the files in sql/ or the objects in the file have changed. All of
 this is one transaction: opening a file either succeeds or leaves it as it was. Before anything of a file runs, its objects
 are compared with those of the installed build. Objects of others on the engine's tables have to be trusted.
+
+spec: @rebuild
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ POSIX gives up all locks of a process on a file as soon as the process closes an
 next other process that closes such a database then takes itself for the last one and removes the log: what is committed
 after that is lost. So the engine reads the header of a database through SQLite's own layer, which knows its locks, and opens
 no file that is a database in use.
+
+spec: @locks
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Files whose names say that they hold keys. No model sees them unless a person names them."""
+"""Files whose names say that they hold keys. No model sees them unless a person names them.
+
+spec: @secret_files
+"""
 
 from __future__ import annotations
 

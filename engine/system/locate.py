@@ -1,4 +1,7 @@
-"""Finds the default database of a command: `.engine/engine.db` of the current folder or of the nearest folder above it."""
+"""Finds the default database of a command: `.engine/engine.db` of the current folder or of the nearest folder above it.
+
+spec: @locating
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The engine's own files, under any name: they belong to no project, and no effect writes or removes them."""
+"""The engine's own files, under any name: they belong to no project, and no effect writes or removes them.
+
+spec: @own_files
+"""
 
 from __future__ import annotations
 

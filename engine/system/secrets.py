@@ -3,6 +3,8 @@
 The engine reads keys from `os.environ`, and from files (`engine.keys.keys`), which tell it to `learn` them.
 `clean_environment` is what commands get. `hide` takes the secrets out of what other processes can see of this one, which
 only the command line does: an app's process is the app's.
+
+spec: @keys_of_commands
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Each file bears a random mark. The user's own folder of state has a note for each mark together with the inode of its file,
 so that a copy, a file that was unpacked, and one that came in the place of another are not known, and one that was moved is.
 A file that is not known may be opened to write where nothing in it would act by itself (`_acts`), and is known from then on.
+
+spec: @trust
 """
 
 from __future__ import annotations

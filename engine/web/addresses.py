@@ -2,6 +2,8 @@
 
 What a user allows stands in the variable ENGINE_WEB_ALLOW of his environment, never in a database: a file from elsewhere
 opens no door to the network that it is opened in.
+
+spec: @web_addresses
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Fetches one address: redirects, sizes, types and packings have limits, and every hop is judged as the first.
 
 The client sends no cookies, no credentials and no referrer, and takes no proxy from the environment.
+
+spec: @web_limits
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Finds workflows, reads them, and starts runs of them."""
+"""Finds workflows, reads them, and starts runs of them.
+
+spec: @shipped_workflows
+"""
 
 from __future__ import annotations
 

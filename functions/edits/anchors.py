@@ -2,6 +2,8 @@
 
 A line of a file is shown as ``12:a3f|text``. An edit names such anchors in the opening line of a block, so that it need not
 repeat the text that it replaces; one whose hash is not that of the present line changes nothing.
+
+spec: @line_anchors
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ back-ticks is prose; the text of a body is not read. Every repair gives a warnin
 The parts: `markup_own` takes tags, which `markup_tags` and `markup_bodies` read and `markup_recovery` mends;
 `markup_foreign` takes calls in the `notations`; `markup_prose` knows quotations; `markup_calls` turns attributes and body
 into the arguments of each tool.
+
+spec: @parser
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 `ARGUMENT_NAMES` is the one place for this: a tool's other names, in tags and in every other notation. A name counts only
 where the argument that it means is not given by its own name. To add one, add a word.
+
+spec: @unknown_attributes
 """
 
 from __future__ import annotations

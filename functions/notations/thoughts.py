@@ -1,6 +1,8 @@
 """Thoughts between tokens: `[THINK]` (Mistral), `<|START_THINKING|>` (Command), `◁think▷` (Kimi), `<|inner_prefix|>`
 (Apertus), `<|think:start|>` (Solar), `<|begin_of_thought|>` (Sky-T1), `<unused94>thought` (MedGemma). Elements such as
 `<think>` are tags of the grammar; Harmony, Gemma and Kimi K3 have notations of their own.
+
+spec: @thoughts
 """
 
 from __future__ import annotations

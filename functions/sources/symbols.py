@@ -1,4 +1,7 @@
-"""What a source file defines, read by tree-sitter where a grammar for it is installed (the extra `symbols`)."""
+"""What a source file defines, read by tree-sitter where a grammar for it is installed (the extra `symbols`).
+
+spec: @symbols
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 -- Writing entries: how an entry comes to be, changes, and is shown or hidden.
 -- All writes go through write_entry, all changes of visibility alone through _show_entry. Permission was asked before.
--- spec: @entries @run_views
+-- spec: @entries @run_views @freshness
 
 -- views
 

@@ -2,7 +2,7 @@
 -- An entry is shown as a header of metadata, its path and its body. The views below give each form with its length, so
 -- the figures of the budget are those of the very text that is sent. A row's version is made without its text: the
 -- renderer reads the text of a version once.
--- spec: @context @fences @token_accounting
+-- spec: @context @fences @token_accounting @visibility
 
 -- views
 

@@ -1,6 +1,6 @@
 -- Budget: how much room a packet has and what fills it, in tokens; how many turns and seconds a loop has.
 -- Lengths are kept with the texts, in characters; they are summed first and converted once.
--- spec: @token_accounting @calibration @step_budget @clock_limit
+-- spec: @token_accounting @calibration @step_budget @clock_limit @time_stamps
 
 -- views
 

@@ -2,7 +2,7 @@
 -- The log entry of a command says how it ended. Its output is data, in one entry a channel: _1 for standard output, _2
 -- for standard error. A process that was running when the engine was stopped is never started again: it is recorded as
 -- interrupted.
--- spec: @tool_sh @tool_env @streaming_entries
+-- spec: @tool_sh @tool_env @streaming_entries @tool_ask_user @repeated_commands
 
 -- seeds
 
