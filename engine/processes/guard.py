@@ -64,7 +64,7 @@ def main(descriptors: str, locale: str, limits: str, shell: str, *prefix: str) -
     if child == 0:
         os.close(release)
         try:
-            _become(system, gate, fed, [*prefix, shell, "-c", command], limits, before)
+            _become(system, (status, gate), fed, [*prefix, shell, "-c", command], limits, before)
         finally:
             os._exit(126)
     os.close(gate)
@@ -88,14 +88,14 @@ def _descriptors(words: str) -> tuple[int, int | None]:
 
 def _become(
     system: ctypes.CDLL | None,
-    gate: int,
+    own: tuple[int, int],
     fed: int | None,
     words: list[str],
     limits: str,
     signals: dict[signal.Signals, Callable[[int, FrameType | None], object] | int | None],
 ) -> None:
     """Wait for the release, then become the command: in a session of its own, killed with the guard. Without an input that
-    was given it has none.
+    was given it has none. `own` are the descriptors of the status and of the gate, which the command does not get.
     """
     os.setsid()
     guard = os.getppid()
@@ -103,10 +103,11 @@ def _become(
         system.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     for number, handler in signals.items():
         signal.signal(number, signal.SIG_DFL if number == signal.SIGPIPE else handler)
-    if os.getppid() != guard or os.read(gate, 1) != b"g":
+    if os.getppid() != guard or os.read(own[1], 1) != b"g":
         os._exit(125)
     os.dup2(os.open(os.devnull, os.O_RDONLY) if fed is None else fed, 0)
-    os.closerange(3, 64)
+    # an engine with many open files gives high numbers
+    os.closerange(3, max(63, *own, fed or 0) + 1)
     for limit, given in zip((resource.RLIMIT_DATA, resource.RLIMIT_FSIZE), limits.split(","), strict=False):
         if int(given):
             with suppress(OSError, ValueError):  # a lower one is in force

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
@@ -109,6 +110,14 @@ def test_sh_is_used_where_bash_is_missing(recorder: Recorder, monkeypatch: pytes
 def test_stdin_is_empty(recorder: Recorder) -> None:
     assert recorder.run("cat; readlink /proc/self/fd/0").exit_code == 0
     assert recorder.text(1) == "/dev/null\n"
+
+
+def test_no_descriptor_of_the_engine_is_inherited_however_many_it_has(recorder: Recorder) -> None:
+    with ExitStack() as opened:
+        for _ in range(200):
+            opened.enter_context(open(os.devnull, "rb"))
+        recorder.run("cd /proc/self/fd && echo *")
+        assert set(recorder.text(1).split()) <= {"0", "1", "2", "3"}
 
 
 def test_no_descriptor_of_the_engine_is_inherited(recorder: Recorder) -> None:

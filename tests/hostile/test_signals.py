@@ -8,9 +8,11 @@ spec: @guarded_commands
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -81,7 +83,9 @@ def test_a_signal_to_the_engine_ends_all_of_a_sandbox(workspace_dir: Path, tmp_p
         process.wait()
 
 
-def test_a_command_that_kills_its_guard_ends_and_is_told(db: object, tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", [0, 200])
+def test_a_command_that_kills_its_guard_ends_and_is_told(db: object, tmp_path: Path, files: int) -> None:
+    """However many files the engine has open: the command has none of them, which would tell that its guard is there."""
     import engine
 
     assert isinstance(db, engine.Database)
@@ -90,7 +94,10 @@ def test_a_command_that_kills_its_guard_ends_and_is_told(db: object, tmp_path: P
         ["<sh>sleep 300 & echo $! > pid; kill -9 $PPID; sleep 300</sh>", '<update status="200">Done.</update>'],
     )
     (tmp_path / "root").mkdir()
-    db.run("Go", run="demo", model=model, root=tmp_path / "root", yolo=True, sandbox="off")
+    with ExitStack() as opened:
+        for _ in range(files):
+            opened.enter_context(open(os.devnull, "rb"))
+        db.run("Go", run="demo", model=model, root=tmp_path / "root", yolo=True, sandbox="off")
     assert db.value("select outcome from command_results where action = 'sh'") == "exit:137"
     expect_gone((tmp_path / "root" / "pid").read_text())
 
