@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from engine.api.database import Database
     from engine.api.opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
     from engine.processes.outputs import Output
+    from engine.schema.registration import register
 
     from .contract import Options, Proposal, Result, Run
-    from .db.registration import register
     from .errors import (
         Conflict,
         EngineError,
@@ -72,7 +72,7 @@ else:  # a type checker would take any name for one that this function knows
         ),
         "api.opening": ("attach", "open", "open_async"),
         "processes.outputs": ("Output",),
-        "db.registration": ("register",),
+        "schema.registration": ("register",),
         "tools.decorating": ("tool",),
         "history.undone": ("FileChange", "Undone"),
     }

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 LATE = 'with _ as (select 1) insert into "main".'
-"""How a statement begins that runs within another one (engine/db/late_calls.py): apsw gives the sums of its executions."""
+"""How a statement begins that runs within another one (schema/late_calls.py): apsw gives the sums of its executions."""
 
 
 class Counters:

@@ -27,8 +27,8 @@ import engine
 from engine.api.database import Database
 from engine.db import database as stores
 from engine.db.connections import MEMORY
-from engine.db.registration import register
 from engine.schema.build import installed
+from engine.schema.registration import register
 from engine.system.own_files import identity
 from engine.trust.known_files import is_beside
 from engine.trust.rights import Rights

@@ -15,8 +15,8 @@ import apsw
 from engine.api.database import Database
 from engine.arguments import expects
 from engine.db.database import Synchronous
-from engine.db.registration import Clock, register, system_clock
 from engine.errors import ValidationError
+from engine.schema.registration import Clock, register, system_clock
 from engine.schema.update import Trust
 
 if TYPE_CHECKING:

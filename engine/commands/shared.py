@@ -146,8 +146,8 @@ def open_to_write(given: Path | None, start: Path | None = None, mcp: Iterable[S
 
 def open_unasked(given: Path | None, start: Path) -> Database:
     """The database as `open_to_write` gives it, without a word: raises `PermissionDenied` (403) where that asks a person."""
+    from engine.api.trusted import trusted
     from engine.system.locate import database_to_write
-    from engine.trust.trusted import trusted
 
     path = database_to_write(given, start)
     return _open_in_folder(path, trusted(path) or False)
@@ -170,8 +170,8 @@ def _with_hidden_paths(database: Database) -> Database:
 
 def _open_known(path: Path, mcp: Iterable[Server]) -> Database:
     import engine
+    from engine.api.trusted import know, trusted
     from engine.trust.known_files import ForeignFile
-    from engine.trust.trusted import know, trusted
 
     trust = trusted(path) or False
     try:

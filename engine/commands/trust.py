@@ -35,8 +35,8 @@ def trust(
       engine trust
       engine trust --db agent.db --yes
     """
+    from engine.api import trusted as trusting
     from engine.system.locate import database_to_read
-    from engine.trust import trusted as trusting
 
     path = database_to_read(db, Path.cwd())
     if forget:

@@ -18,13 +18,12 @@ import apsw
 from engine.errors import EngineError, NotFound
 from engine.schema import update as schemas
 from engine.schema.build import installed
+from engine.schema.registration import Clock, register
 from engine.system.descriptors import MAKING
 from engine.system.locate import FOLDER
 from engine.system.own_files import identity
 from engine.trust import known_files
 from engine.trust.rights import Rights
-
-from .registration import Clock, register
 
 if TYPE_CHECKING:
     from .new_file import NewFile

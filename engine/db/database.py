@@ -16,7 +16,9 @@ from engine.arguments import check
 from engine.errors import Conflict, EngineError, ValidationError
 from engine.schema import update as schemas
 from engine.schema.build import without_plugins
+from engine.schema.header import check_header
 from engine.schema.objects import Object, digest
+from engine.schema.registration import Clock
 from engine.system.own_files import identity
 from engine.trust.rights import Rights
 
@@ -30,11 +32,9 @@ from .connections import (
     is_name,
     remove_empty_log,
 )
-from .header import check_header
 from .lines import Line, line_for
 from .new_file import NewFile
 from .onlooker import Onlooker
-from .registration import Clock
 from .statements import Bindings, Row, Statements
 
 _CLOSING_S = 2.0

@@ -26,7 +26,7 @@ from .functions import Functions
 if TYPE_CHECKING:
     from engine.db.database import Row
     from engine.handle import Handle
-    from engine.processes.confining import Place
+    from engine.processes.confinement import Place
     from engine.processes.jobs import Jobs
     from engine.processes.kept_output import KeptOutput
 
@@ -252,7 +252,7 @@ class Performer:
         """Where a process runs. Raises `PermissionDenied` (403) in a run without a folder."""
         if effect["root"] is None:
             raise PermissionDenied("a run without a folder runs no process; start one with root=, or --root")
-        from engine.processes import confining  # a run without processes needs none of it
+        from engine.effects import confining  # a run without processes needs none of it
 
         return confining.place_of(self._db, effect)
 

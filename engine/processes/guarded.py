@@ -22,7 +22,7 @@ from engine.processes import guard
 from engine.system.identity import ProcessIdentity, of
 
 if TYPE_CHECKING:
-    from engine.sandbox import Confined
+    from engine.processes.confinement import Confined
 
 _START_SECONDS = 30.0
 _END_SECONDS = 3.0

@@ -14,7 +14,7 @@ from engine.processes.watched import TO_END, Job, Watched
 if TYPE_CHECKING:
     from engine.db.database import Row
     from engine.processes.channels import OnBytes
-    from engine.processes.confining import Place
+    from engine.processes.confinement import Place
     from engine.processes.kept_output import KeptOutput
 
     from .outputs import Outputs

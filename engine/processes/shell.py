@@ -22,7 +22,7 @@ from engine.system.identity import ProcessIdentity, is_same_process, process_sta
 from engine.system.secrets import clean_environment
 
 if TYPE_CHECKING:
-    from engine.sandbox import Confined
+    from engine.processes.confinement import Confined
 
 Ended = Literal["exited", "timed_out", "cancelled", "failed_to_start"]
 

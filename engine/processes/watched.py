@@ -23,7 +23,7 @@ from engine.system.waiting import Inbox
 if TYPE_CHECKING:
     from engine.db.database import Row
     from engine.processes.channels import OnBytes
-    from engine.processes.confining import Place
+    from engine.processes.confinement import Place
     from engine.processes.kept_output import KeptOutput
     from engine.system.identity import ProcessIdentity
 

@@ -6,9 +6,10 @@ hook `engine_sandboxes`. Which of them a process is to run in is decided in sql/
 
 from __future__ import annotations
 
+from engine.processes.confinement import Confined, Confinement, Limits, Sandbox, SandboxMissing
+
 from .choice import check_choice, find, names
 from .domains import check_network
-from .protocol import Confined, Confinement, Limits, Sandbox, SandboxMissing
 
 __all__ = [
     "Confined",

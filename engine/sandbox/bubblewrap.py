@@ -19,12 +19,12 @@ from functools import cache, partial
 from pathlib import Path
 
 from engine.errors import ValidationError
+from engine.processes.confinement import ALL_NETWORK, Confined, Confinement
 from engine.processes.guard import IF_THERE
 from engine.system.places import home_folder, temporary_folder
 from engine.system.secrets import masked
 
 from . import bridge
-from .protocol import ALL_NETWORK, Confined, Confinement
 from .proxy import Proxy
 from .secrets_on_disk import Findings, homes, look, system_secrets
 from .sharing import stand_ins

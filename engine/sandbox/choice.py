@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from engine import plugins
 from engine.errors import ValidationError
+from engine.processes.confinement import Sandbox
 
 from .bubblewrap import Bubblewrap
-from .protocol import Sandbox
 
 VARIABLE = "ENGINE_SANDBOX"
 """The variable of the environment that chooses where a prompt does not."""

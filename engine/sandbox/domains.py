@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.errors import ValidationError
-
-from .protocol import ALL_NETWORK
+from engine.processes.confinement import ALL_NETWORK
 
 _FORM = re.compile(r"(?P<name>(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?\Z")
 _WEB_PORTS = frozenset({80, 443})

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError
+from engine.processes.confinement import Confinement, Sandbox
 from engine.processes.shell import run_process
 from engine.system.identity import this_process
 from engine.system.places import home_folder, socket_folder
 
 from . import attempts
 from .bubblewrap import python_program
-from .protocol import Confinement, Sandbox
 
 ATTEMPTS = {
     "write outside": "write a file outside of the project",

@@ -18,7 +18,7 @@ from pathlib import Path
 import apsw
 
 from engine import plugins, texts
-from engine.db.registration import register
+from engine.schema.registration import register
 
 from . import images
 from .modules import MODULES_TABLE, Files, Module, Steps, compose, in_order, module_of, note_modules, owners

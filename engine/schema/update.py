@@ -16,8 +16,8 @@ from pathlib import Path
 
 import apsw
 
-from engine.db.header import another_application, refuse_newer, refuse_older
 from engine.errors import Conflict, PermissionDenied
+from engine.schema.header import another_application, refuse_newer, refuse_older
 
 from .build import APPLICATION_ID, VERSION, Build, columns_of, drain, installed, note_rules
 from .modules import present

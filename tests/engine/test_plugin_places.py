@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from engine_cli import ENGINE, SECONDS, environment
 
-from engine.db.projecting import projecting
 from engine.functions.catalogue import own_functions
 from engine.functions.texts import body_short
 from engine.plugins import Projection
+from engine.schema.projecting import projecting
 
 PLUGIN = """
 from engine.plugins import hookimpl

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from engine.db.registration import pure_functions
 from engine.errors import EngineError
+from engine.schema.registration import pure_functions
 
 SIZE = 20_000
 """Characters of a long text."""

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import apsw
 
-from engine.db.registration import register
 from engine.schema.build import VERSION, Build, installed
+from engine.schema.registration import register
 from engine.schema.update import prepare
 
 NEXT = VERSION + 1

@@ -12,7 +12,7 @@ from people import PEOPLES_VIEWS, names, views_for_people
 from rooms import contract
 
 import engine
-from engine.db.registration import pure_functions
+from engine.schema.registration import pure_functions
 
 IMPURE = ("fail", "now", "last_error", "is_confirmed", "is_beside", "holds_keys")
 

@@ -27,9 +27,9 @@ import engine
 from engine.commands.shared import open_to_write
 from engine.db import connections
 from engine.db.connections import connect_to_read
-from engine.db.header import check_header
 from engine.schema import update
 from engine.schema.build import installed
+from engine.schema.header import check_header
 from engine.schema.images import kept, kept_fingerprint
 from engine.schema.objects import fingerprint
 from engine.system import locate

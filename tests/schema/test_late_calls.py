@@ -21,8 +21,8 @@ import pytest
 from driving import begin
 
 import engine
-from engine.db.registration import register
 from engine.schema.build import installed
+from engine.schema.registration import register
 
 MOST_OPCODES = 6_000
 MOST_OPCODES_OF = {"_abort_run": 6_500}

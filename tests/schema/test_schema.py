@@ -194,7 +194,7 @@ def test_the_stock_shell_reads_every_view_for_people(tmp_path: Path) -> None:
 
 
 def test_a_view_for_people_calls_no_function_of_the_engine(db: engine.Database) -> None:
-    from engine.db.registration import pure_functions
+    from engine.schema.registration import pure_functions
 
     own = [f"{function.name}(" for function in pure_functions()] + ["fail(", "now("]
     stored = {view: db.value("select sql from sqlite_schema where name = ?", (view,)) for view in PEOPLES_VIEWS}
@@ -202,7 +202,7 @@ def test_a_view_for_people_calls_no_function_of_the_engine(db: engine.Database) 
 
 
 def test_no_table_calls_a_function_of_the_engine(db: engine.Database) -> None:
-    from engine.db.registration import pure_functions
+    from engine.schema.registration import pure_functions
 
     tables = db.rows("select name, sql from sqlite_schema where type in ('table', 'index') and sql is not null")
     own = [f"{function.name}(" for function in pure_functions()] + ["fail(", "now("]

@@ -22,9 +22,9 @@ from driving import begin, script, turn
 from opcodes import HOT, opcodes
 
 import engine
-from engine.db.registration import register
 from engine.functions.edits.bodies import edit_apply
 from engine.schema.build import installed
+from engine.schema.registration import register
 
 CONTRIBUTING = (Path(__file__).parent.parent.parent / "CONTRIBUTING.md").read_text("utf-8")
 WAYS = re.findall(r"^\| `(\w+)` \| (`[^|]+`) \| `(\w+\.sql)` \| [^|]+ \|$", CONTRIBUTING, re.MULTILINE)

@@ -1,9 +1,9 @@
-"""What a sandbox is asked for, and what it gives."""
+"""What a sandbox is asked for, what it gives, and where a process runs by that."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -71,3 +71,23 @@ class Sandbox(Protocol):
 
     def confine(self, asked: Confinement) -> AbstractContextManager[Confined]:
         """What a command has to be started with; inside the context it runs. Raises `EngineError` where it cannot be."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a process runs: in `sandbox` as `asked`, or in none."""
+
+    sandbox: Sandbox | None
+    asked: Confinement
+
+    def confine(self) -> AbstractContextManager[Confined | None]:
+        """What to start the process with, inside the context."""
+        return self.sandbox.confine(self.asked) if self.sandbox else nullcontext()
+
+    @property
+    def told(self) -> dict[str, str | None]:
+        """What is kept with the result of the process."""
+        if self.sandbox is None:
+            return {"sandbox": None, "project": "writable", "network": "all"}
+        project = "writable" if self.asked.writable else "read-only"
+        return {"sandbox": self.sandbox.name, "project": project, "network": self.asked.network or "none"}

@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine import sandbox
-from engine.sandbox import Confined, Confinement, Limits, Sandbox, SandboxMissing
+from engine.processes.confinement import Confinement, Limits, Place, SandboxMissing
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store
 
 _MEGABYTE = 1_000_000
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a process runs: in `sandbox` as `asked`, or in none."""
-
-    sandbox: Sandbox | None
-    asked: Confinement
-
-    def confine(self) -> AbstractContextManager[Confined | None]:
-        """What to start the process with, inside the context."""
-        return self.sandbox.confine(self.asked) if self.sandbox else nullcontext()
-
-    @property
-    def told(self) -> dict[str, str | None]:
-        """What is kept with the result of the process."""
-        if self.sandbox is None:
-            return {"sandbox": None, "project": "writable", "network": "all"}
-        project = "writable" if self.asked.writable else "read-only"
-        return {"sandbox": self.sandbox.name, "project": project, "network": self.asked.network or "none"}
 
 
 def place_of(db: Store, effect: Row) -> Place:

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING
 import apsw
 
 from engine.db.database import Store
-from engine.db.registration import system_clock
 from engine.errors import EngineError
+from engine.schema.registration import system_clock
 from engine.system.places import config_folder, own_lock, read_own, write_own
-
-from . import known_files
+from engine.trust import known_files
 
 if TYPE_CHECKING:
     from engine.schema.update import Admit, Trust

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import apsw
 
 from engine import plugins
-from engine.db.late_calls import LateCalls
 from engine.errors import NeedsModule, error_for
 from engine.functions import Function
 from engine.functions.catalogue import own_functions
+from engine.schema.late_calls import LateCalls
 
 if TYPE_CHECKING:
     import sqlite3
@@ -37,7 +37,7 @@ def pure_functions() -> tuple[Function, ...]:
     """All pure functions of the engine, and of the plugins."""
     own = own_functions()
     if projections := plugins.projections():
-        from .projecting import projecting
+        from engine.schema.projecting import projecting
 
         own = projecting(own, projections)
     return (*own, *plugins.functions())
