@@ -75,6 +75,7 @@ def connect_to_write(
             connection.execute(f"pragma {pragma}").fetchall()
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        connection.release_memory()  # the pages that hold the schema, which SQLite has read
     except BaseException:
         connection.close()
         raise

@@ -9,6 +9,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 from golden import schema_dump
 from people import file_with_a_run
@@ -203,3 +204,9 @@ def test_a_read_only_open_changes_nothing(tmp_path: Path) -> None:
         assert db.value("select run from run_overview") == "demo"
         with pytest.raises(EngineError):
             db.insert("verb_set", run="demo", path="known://b", body="x")
+
+
+def test_an_open_handle_keeps_no_page_of_the_schema(tmp_path: Path) -> None:
+    engine.open(tmp_path / "t.db").close()
+    with engine.open(tmp_path / "t.db") as db:
+        assert db.connection.status(apsw.SQLITE_DBSTATUS_CACHE_USED)[0] < 100_000
