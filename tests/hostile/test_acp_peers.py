@@ -27,6 +27,7 @@ from acp import RequestError, schema
 from acp_client import Talk, Wire, chosen, run, talking, texts, wired
 from audit import audit
 from engine_cli import ENGINE, database, engine, environment, script
+from timing import wait_until
 
 HELLO = {"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {"protocolVersion": 1}}
 
@@ -219,7 +220,8 @@ def test_a_request_that_is_refused_keeps_no_handle(folder: Path, tmp_path: Path)
             answer = wire.call(number, kind, cwd=here, sessionId="nobody", mcpServers=[_server(number)])
             assert "no such run" in answer["error"]["message"]
             kept = kept or _descriptors(wire)
-            assert _descriptors(wire) == kept
+            # what a thread that answers has open meanwhile goes; what is kept would be there for ever
+            wait_until(lambda most=kept: _descriptors(wire) <= most)
         for number in range(62, 65):
             wire.call(number, "session/new", cwd=here, mcpServers=[])
         refused = [wire.call(100 + number, "session/new", cwd=here, mcpServers=[]) for number in range(61)][-1]
@@ -228,7 +230,7 @@ def test_a_request_that_is_refused_keeps_no_handle(folder: Path, tmp_path: Path)
         for number in range(200, 260):
             answer = wire.call(number, "session/new", cwd=here, mcpServers=[_server(number)])
             assert "64 sessions are open" in answer["error"]["message"]
-        assert _descriptors(wire) <= full
+        wait_until(lambda: _descriptors(wire) <= full)
         assert "error" not in wire.call(300, "session/close", sessionId=made)
 
 
