@@ -112,7 +112,7 @@ class Late:
         except UnicodeError:  # of the values, wherever they stand
             raise
         except _UNFIT as error:
-            said = f"cannot use the values that it was given ({str(error)[:200]}); see SPEC.md"
+            said = f"cannot use the values that it was given ({str(error)[:200]}); see functions/SPEC.md"
             raise ValidationError(f"{self._name}() {said}") from error
 
 

@@ -2,8 +2,8 @@
 
 1. The blocks of the guide run in their order in a fresh folder, and print what stands below them.
 2. The SPEC.md of each folder of sql/ has a section for each file there, in their order. SPEC.md stays short.
-3. Each threat has its tests. 4. An anchor without a test, or a citation without an anchor, is a hole. 5. Each link leads
-somewhere.
+3. Each threat has its tests. 4. An anchor without a test, or a citation without an anchor, is a hole. 5. Each link of
+a document leads somewhere, and no section is named without one.
 
 A file cites an anchor on a line ``spec: @anchor @anchor``: in a comment of a `.test` or SQL file, in
 a comment or docstring of a Python file.
@@ -36,6 +36,8 @@ ALONE = ("099", "986")
 OF_NO_CODE = {"rooms", "threats", "corpus", "fuzz"}
 """Anchors of what documents and tests keep."""
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([a-z0-9_-]+))?\)")
+HEADING = re.compile(r"^#+ (.+?)(?: \{#([a-z0-9_-]+)\})?$", re.MULTILINE)
+ITALICS = re.compile(r"(?<!\*)\*([^*\n]+)\*(?!\*)")
 REFERENCE = re.compile(r"(?<![\w@/.{`:])@([a-z][a-z0-9_]{3,})\b")
 ANCHOR = re.compile(r"\{#([a-z0-9_-]+)\}")
 CITATION = re.compile(r"^[\s#*\"-]*spec:((?: @[a-z0-9_-]+)+)\s*(?:\"\"\")?$", re.MULTILINE)
@@ -194,15 +196,32 @@ def test_what_everybody_reads_first_is_short() -> None:
     assert lines.index("# Contract") < GUIDE_LINES
 
 
-@pytest.mark.parametrize("room", rooms(), ids=lambda room: str(room.relative_to(ROOT)))
+def prose(document: Path) -> str:
+    """The text of `document` without its code."""
+    return re.sub(r"`[^`\n]*`", "", unfenced(document.read_text(encoding="utf-8")))
+
+
+def leads_to(document: Path) -> set[str]:
+    """The fragments of a link that `document` has: its anchors, and its headings as GitHub makes fragments of them."""
+    headings = HEADING.findall(unfenced(document.read_text(encoding="utf-8")))
+    return {anchor or re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title, anchor in headings}
+
+
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *rooms()]
+TITLES = {
+    title.lstrip("0123456789 ") for room in rooms() for title, _ in HEADING.findall(room.read_text(encoding="utf-8"))
+}
+
+
+@pytest.mark.parametrize("room", DOCUMENTS, ids=lambda room: str(room.relative_to(ROOT)))
 def test_links_and_references_lead_somewhere(room: Path) -> None:
-    text, known = unfenced(room.read_text(encoding="utf-8")), set(anchors())
-    for path, anchor in LINK.findall(re.sub(r"`[^`\n]*`", "", text)):
+    text = prose(room)
+    for path, anchor in LINK.findall(text):
         target = (room.parent / path).resolve() if path else room
         assert target.exists(), path
-        if anchor:
-            assert f"{{#{anchor}}}" in target.read_text(encoding="utf-8"), (path, anchor)
-    assert set(REFERENCE.findall(re.sub(r"`[^`\n]*`", "", text))) <= known
+        assert not anchor or anchor in leads_to(target), (path, anchor)
+    assert set(REFERENCE.findall(text)) <= set(anchors())
+    assert not [name for name in ITALICS.findall(text) if name in TITLES], "a section is named by a link or its anchor"
 
 
 def test_every_type_of_event_is_told_with_its_keys() -> None:

@@ -128,7 +128,8 @@ def _answer(
         ) from error
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
         if name := function_that_raised(error):
-            raise ValidationError(f"{name}() cannot use the values that it was given ({error}); see SPEC.md") from error
+            said = f"cannot use the values that it was given ({error}); see functions/SPEC.md"
+            raise ValidationError(f"{name}() {said}") from error
         with db.clear_errors:
             raise
     except apsw.Error:

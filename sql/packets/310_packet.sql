@@ -209,8 +209,7 @@ left join contents as c on c.id = k.content_id;
 
 create view packet_texts as
 -- Every message as it was sent, byte for byte, and when (UTC) it was: select role, text from packet_texts where
--- run = 'demo' and turn = 3 order by ordinal. The turns before a fork or a rewind stand under the run that took them:
--- past_turns says which.
+-- run = 'demo' and turn = 3 order by ordinal. For turns before a fork or a rewind, past_turns names the run.
 select
     r.alias as run,
     t.sequence as turn,
