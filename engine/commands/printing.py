@@ -12,7 +12,7 @@ import typer
 
 from .drawing import drawn, drawn_json
 from .hiding import hidden, is_on
-from .wrapping import line_width, wrapped
+from .wrapping import cells, line_width, wrapped
 
 # In terminal cells: the widest column of a table, the last one excepted, and the gap between two columns.
 _WIDEST = 40
@@ -157,8 +157,8 @@ def print_table(
 def _width(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> int:
     """The width of a table whose last column is as narrow as it may be."""
     *before, last = names
-    widths = (min(max(_cells(name), *(_cells(one_line(row[name], 400)) for row in rows)), _WIDEST) for name in before)
-    return sum(widths) + _GAP * len(before) + _cells(last)
+    widths = (min(max(cells(name), *(cells(one_line(row[name], 400)) for row in rows)), _WIDEST) for name in before)
+    return sum(widths) + _GAP * len(before) + cells(last)
 
 
 def _print_rich(names: list[str], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -214,16 +214,7 @@ def _print_blocks(names: list[str], rows: Sequence[Mapping[str, Any]], width: in
 
 
 def _print_plain(names: list[str], lines: list[list[str]]) -> None:
-    widths = [max(_cells(line[i]) for line in [names, *lines]) for i in range(len(names))]
+    widths = [max(cells(line[i]) for line in [names, *lines]) for i in range(len(names))]
     for line in [names, *lines]:
-        padded = (cell + " " * (width - _cells(cell)) for cell, width in zip(line, widths, strict=True))
+        padded = (cell + " " * (width - cells(cell)) for cell, width in zip(line, widths, strict=True))
         typer.echo((" " * _GAP).join(padded).rstrip())
-
-
-def _cells(text: str) -> int:
-    """The cells that a text takes at a terminal; `rich` is not imported for plain ones."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)

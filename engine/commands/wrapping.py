@@ -30,11 +30,9 @@ def wrapped(text: str, width: int | None, first: str = "", rest: str = "") -> li
 
 def _pieces(line: str, width: int | None, more: int) -> list[str]:
     """A line in pieces of at most `width` cells; `more` is what the first one has less."""
-    from rich.cells import cell_len
-
     pieces = []
     room = None if width is None else max(width - more, _NARROWEST)
-    while room is not None and cell_len(line) > room:
+    while room is not None and cells(line) > room:
         end = fitting(line, room)
         blank = line.rfind(" ", 0, end + 1)
         end = blank if line[: max(blank, 0)].strip() else end
@@ -43,8 +41,19 @@ def _pieces(line: str, width: int | None, more: int) -> list[str]:
     return [*pieces, line]
 
 
+def cells(text: str) -> int:
+    """The cells that a text takes at a terminal; `rich` is not imported for plain ones."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
 def fitting(line: str, room: int) -> int:
     """How many characters of `line` fit into `room` cells, at least one; marks and joined emoji are not parted."""
+    if line.isascii():
+        return min(max(room, 1), len(line))
     from rich.cells import get_character_cell_size as cells_of
 
     used = 0
@@ -65,4 +74,4 @@ def _continues(line: str, at: int) -> bool:
     return at < len(line) and (cells_of(line[at]) == 0 or line[at - 1] == _JOINER)
 
 
-__all__ = ["fitting", "line_width", "wrapped"]
+__all__ = ["cells", "fitting", "line_width", "wrapped"]

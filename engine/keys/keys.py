@@ -19,9 +19,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from engine.errors import NotFound, ValidationError
 from engine.keys.stores import PROJECT, USER, Store, project_store, user_store
@@ -57,19 +57,22 @@ class Holder(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(NamedTuple):
     """A key of `provider`: the variable or store that gives it, its source, and the place of that source."""
 
     provider: str
     variable: str
     source: str
     place: str
-    value: str = field(repr=False)
+    value: str
+
+    def __repr__(self) -> str:
+        return (
+            f"Key(provider={self.provider!r}, variable={self.variable!r}, source={self.source!r}, place={self.place!r})"
+        )
 
 
-@dataclass(frozen=True)
-class Keys:
+class Keys(NamedTuple):
     """The keys that this process may use for a run in the folder `root`.
 
     They are those of its environment, with `files` also those of `.env` and the stores. `named` are the sources that a
@@ -77,13 +80,16 @@ class Keys:
     """
 
     files: bool = False
-    named: Mapping[str, str] = field(default_factory=dict)
+    named: Mapping[str, str] = MappingProxyType({})
     root: str | None = None
-    environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    environment: Mapping[str, str] = os.environ
+
+    def __repr__(self) -> str:
+        return f"Keys(files={self.files}, named={dict(self.named)}, root={self.root!r})"
 
     def at(self, root: str | os.PathLike[str] | None) -> Keys:
         """The same for a run in another folder; None for a run without one."""
-        return replace(self, root=None if root is None else str(root))
+        return self._replace(root=None if root is None else str(root))
 
     def find(self, provider: Holder) -> Key | None:
         """The key of a provider; None where no source has one.
@@ -131,7 +137,7 @@ class Keys:
         elif kind == "file":
             found = {provider.name: (rest, one_line_key(Path(rest)))}
         else:
-            found = dict(replace(self, files=True)._sources().get(source, dict)())
+            found = dict(self._replace(files=True)._sources().get(source, dict)())
         key = next(_known(provider, "named", found), None)
         if key is None:
             raise NotFound(f"no key for {provider.name}: --key-from names {source!r}, which has none")

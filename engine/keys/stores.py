@@ -10,8 +10,8 @@ import json
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from engine.errors import EngineError, NotFound, PermissionDenied
 from engine.system.locate import FILE, FOLDER, make_folder
@@ -25,8 +25,7 @@ _HEAD = (
 )
 
 
-@dataclass(frozen=True)
-class Store:
+class Store(NamedTuple):
     """A store of keys at `place`; `kind` is project or user."""
 
     kind: str

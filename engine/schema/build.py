@@ -11,9 +11,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
@@ -42,16 +42,7 @@ create table if not exists {MODULES_TABLE};
 """
 
 
-@dataclass(frozen=True)
-class Build:
-    """The version of the tables, the SQL files of the core in load order, the migrations, the personas, the SQL files of
-    plugins, the modules that a file has, and those that it may take in.
-
-    The first SQL file makes the tables about the file itself. While the tables have only one version, there are no
-    migrations. The first holds the tables of the oldest version that can be opened: files of that version are compared
-    with it, and it is never run on a file. A module has migrations of its own tables.
-    """
-
+class _Parts(NamedTuple):
     version: int
     sources: Files
     migrations: Steps
@@ -60,11 +51,21 @@ class Build:
     modules: tuple[Module, ...] = ()
     offered: tuple[Module, ...] = ()
 
+
+class Build(_Parts):
+    """The version of the tables, the SQL files of the core in load order, the migrations, the personas, the SQL files of
+    plugins, the modules that a file has, and those that it may take in.
+
+    The first SQL file makes the tables about the file itself. While the tables have only one version, there are no
+    migrations. The first holds the tables of the oldest version that can be opened: files of that version are compared
+    with it, and it is never run on a file. A module has migrations of its own tables.
+    """
+
     def having(self, names: Iterable[str]) -> Build:
         """This build for a file that has those modules, and what they need; other names count for nothing."""
         offered = {module.name: module for module in self.offered}
         modules = in_order(offered, offered.keys() & set(names))
-        return self._subsets.setdefault(modules, replace(self, modules=modules) if modules != self.modules else self)
+        return self._subsets.setdefault(modules, self._replace(modules=modules) if modules != self.modules else self)
 
     @property
     def core(self) -> Build:
@@ -176,7 +177,7 @@ class Build:
         if version < self.oldest:
             return []
         if not self.migrations:
-            return [found for found in replace(self, plugins=()).fresh.objects if not found.is_rule]
+            return [found for found in self._replace(plugins=()).fresh.objects if not found.is_rule]
         with closing(_in_memory()) as connection:
             connection.execute("pragma foreign_keys = off").fetchall()
             drain(connection, BOOTSTRAP)
@@ -211,7 +212,7 @@ def installed() -> Build:
     always, on_demand = parted(plugins.sql_files(), {module.name for module in build.offered})
     modules = {module.name: module for module in build.offered} | on_demand
     offered = in_order(modules, modules)
-    return replace(build, plugins=always, modules=offered, offered=offered)
+    return build._replace(plugins=always, modules=offered, offered=offered)
 
 
 @cache
@@ -221,7 +222,7 @@ def without_plugins() -> Build:
     folders = {each.name: each for each in folder.iterdir() if each.is_dir()}
     files = {name: _sql_files(each) for name, each in folders.items() if name != _MIGRATIONS}
     found = {name: module_of(name, of_it) for name, of_it in files.items() if of_it}
-    modules = {name: replace(module, migrations=_migrations(folders[name])) for name, module in found.items() if module}
+    modules = {name: module._replace(migrations=_migrations(folders[name])) for name, module in found.items() if module}
     core = [file for name, of_it in files.items() if name not in modules for file in of_it]
     offers = [file for module in modules.values() for file in module.offers]
     offered = in_order(modules, modules)

@@ -10,9 +10,9 @@ import hashlib
 import json
 import os
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
@@ -33,12 +33,13 @@ NO_MARK = "~" * 32
 """What stands in an image in the place of the mark that each new file gets; as long as that."""
 
 
-@dataclass(frozen=True)
-class Fresh:
-    """A fresh file: its bytes, and its tables, indexes, views and triggers."""
-
+class _Parts(NamedTuple):
     image: bytes
     objects: tuple[Object, ...]
+
+
+class Fresh(_Parts):
+    """A fresh file: its bytes, and its tables, indexes, views and triggers."""
 
     @cached_property
     def by_name(self) -> dict[str, Object]:

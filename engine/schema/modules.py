@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import apsw
 
@@ -39,8 +39,7 @@ Steps = tuple[tuple[int, str], ...]
 """The versions of tables, each with the SQL that leads to it."""
 
 
-@dataclass(frozen=True)
-class Module:
+class Module(NamedTuple):
     """A part of the engine that a file can do without.
 
     `title` is the sentence at the head of its first file, `needs` are the modules that it cannot do without. `offers` are

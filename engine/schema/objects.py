@@ -9,7 +9,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -74,8 +73,7 @@ def normalized(sql: str) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """The objects of a file, compared with the expected ones.
 
     `foreign` are objects that the engine did not make and that have one of its names, are on its tables or views, or run

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
 import apsw
@@ -39,7 +38,7 @@ def parted(files: Iterable[tuple[str, str]], offered: Collection[str]) -> tuple[
             why = "there is another module of that name" if name.isidentifier() else "a module has a name as in SQL"
             raise ValidationError(f"{file}, the SQL file of a plugin: {why}; rename it")
         else:
-            modules[name] = replace(module, of_plugin=True)
+            modules[name] = module._replace(of_plugin=True)
     for name, module in modules.items():
         for need in module.needs:
             if need not in offered and need not in modules:

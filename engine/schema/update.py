@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
@@ -33,8 +33,7 @@ Admit = Callable[[apsw.Connection], None]
 """Raises where a file must not be written."""
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(NamedTuple):
     """A file's version and objects, compared with those of a build.
 
     `replaced` are the objects that a rebuild drops, those of other builds among them; `unknown` are the objects on the

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -24,8 +23,7 @@ _GONE = frozenset("ZX")
 _MOST_PID = (1 << 31) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessIdentity:
+class ProcessIdentity(NamedTuple):
     """One process on one machine: `pid` is its number, `started` its start in clock ticks since boot.
 
     `boot_id`, `machine` and `namespace` say where that number is valid; a field is empty where the system does not tell.
@@ -39,7 +37,7 @@ class ProcessIdentity:
 
     def to_json(self) -> str:
         """The identity as one compact JSON object."""
-        return json.dumps(asdict(self), separators=(",", ":"))
+        return json.dumps(self._asdict(), separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> ProcessIdentity:

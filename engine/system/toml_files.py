@@ -9,7 +9,6 @@ import errno
 import json
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -99,6 +98,10 @@ def _lines(text: str) -> dict[str, int]:
 
 def loaded(text: str, place: Path) -> dict[str, object]:
     """The values of a file. Raises `ValidationError` (400), with the line, for what is no TOML."""
+    if not text:  # a file that is not there, as most
+        return {}
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

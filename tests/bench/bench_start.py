@@ -24,6 +24,9 @@ _COMMANDS = (
     ("engine --version", 60.0, ["engine", "--version"]),
     ("engine --help", 250.0, ["engine", "--help"]),
     ("engine runs", 150.0, ["engine", "runs", "--db", "t.db"]),
+    ("engine show", 160.0, ["engine", "show", "--db", "t.db", "demo"]),
+    ("engine log", 180.0, ["engine", "log", "--db", "t.db", "demo"]),
+    ("import engine, and open a file", 70.0, [sys.executable, "-c", "import engine; engine.open('t.db')"]),
 )
 
 

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,7 +81,7 @@ def test_a_zombie_is_dead_but_still_the_same_process(sleeper: subprocess.Popen[b
 
 
 def test_a_reused_pid_is_dead(sleeper: subprocess.Popen[bytes]) -> None:
-    earlier = replace(of(sleeper.pid), started="1")
+    earlier = of(sleeper.pid)._replace(started="1")
     assert state(earlier) == "dead"
     assert not identity.is_same_process(earlier)
 
@@ -91,17 +90,17 @@ def test_an_earlier_boot_of_this_machine_is_dead() -> None:
     me = this_process()
     if not me.machine:
         pytest.skip("this machine has no id")
-    assert state(replace(me, boot_id="00000000-0000-0000-0000-000000000000")) == "dead"
+    assert state(me._replace(boot_id="00000000-0000-0000-0000-000000000000")) == "dead"
 
 
 def test_another_machine_is_unknown() -> None:
-    elsewhere = replace(this_process(), boot_id="00000000-0000-0000-0000-000000000000", machine="feed")
+    elsewhere = this_process()._replace(boot_id="00000000-0000-0000-0000-000000000000", machine="feed")
     assert state(elsewhere) == "unknown"
-    assert state(replace(elsewhere, machine="")) == "unknown"
+    assert state(elsewhere._replace(machine="")) == "unknown"
 
 
 def test_another_pid_namespace_is_unknown() -> None:
-    elsewhere = replace(this_process(), namespace="pid:[1]", started="1")
+    elsewhere = this_process()._replace(namespace="pid:[1]", started="1")
     assert state(elsewhere) == "unknown"
 
 

@@ -13,7 +13,6 @@ import os
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -223,14 +222,14 @@ def test_a_trigger_of_an_app_beside_that_of_a_plugin_may_call_what_is_registered
     plugin = ("trial.sql", "create trigger runs__trial after insert on runs begin select 1; end;")
     with engine.open(tmp_path / "t.db") as db:
         db.execute("create trigger runs__app after insert on runs begin select app(new.id); end")
-        update.prepare(db.connection, True, replace(build.installed(), plugins=(plugin,)))
+        update.prepare(db.connection, True, build.installed()._replace(plugins=(plugin,)))
         db.connection.create_scalar_function("app", lambda _: None, flags=apsw.SQLITE_INNOCUOUS)
         db.start("Go", model="scripted:none", run="demo")
         db.execute("drop trigger runs__app")
 
 
 def test_a_wrong_plugin_is_refused_where_its_build_is_made() -> None:
-    wrong = replace(build.installed(), plugins=(("trial.sql", "create view trial as select nope from runs;"),))
+    wrong = build.installed()._replace(plugins=(("trial.sql", "create view trial as select nope from runs;"),))
     with pytest.raises(engine.ValidationError, match=r"400 trial\.sql, the SQL file of a plugin: view 'trial'"):
         wrong.fresh  # noqa: B018
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -79,20 +78,19 @@ create trigger remarks__guard before delete on remarks begin select fail(409, 'r
 @cache
 def first_build() -> Build:
     """The installed build with two tables more, which are those of its first version."""
-    return replace(installed(), sources=(*installed().sources, OLD))
+    return installed()._replace(sources=(*installed().sources, OLD))
 
 
 @cache
 def next_build() -> Build:
     """The build after it: its first migration holds the tables of the version before, as they are in a file."""
-    before = replace(first_build(), plugins=()).fresh.objects
+    before = first_build()._replace(plugins=()).fresh.objects
     virtual = [f"{each.name}_" for each in before if each.sql.lower().startswith("create virtual")]
     by_itself = ("sqlite_", "engine_", *virtual)
     kinds = ("table", "index")
     made = [each for kind in kinds for each in before if each.type == kind and not each.name.startswith(by_itself)]
     tables = "".join(f"{each.sql};\n" for each in made)
-    return replace(
-        first_build(),
+    return first_build()._replace(
         version=NEXT,
         sources=(*installed().sources, NEW),
         migrations=((VERSION, tables), (NEXT, STEPS)),

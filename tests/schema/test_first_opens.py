@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -364,7 +363,7 @@ def test_a_fingerprint_that_cannot_be_relied_on_is_made_again(image: Path, damag
     else:
         place.unlink()
     assert kept_fingerprint(key()) is None
-    assert replace(BUILD).fingerprint == BUILD.fingerprint
+    assert BUILD._replace().fingerprint == BUILD.fingerprint
     assert kept_fingerprint(key()) == BUILD.fingerprint
 
 
@@ -404,4 +403,4 @@ def test_an_image_that_cannot_be_relied_on_is_not_used(tmp_path: Path, image: Pa
         return
     assert kept(key()) is None
     # a build that is asked anew makes what is not kept
-    assert replace(BUILD).fresh == BUILD.fresh
+    assert BUILD._replace().fresh == BUILD.fresh

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -88,7 +87,7 @@ def test_the_tables_of_a_version_lead_to_those_of_the_next(new: Build) -> None:
 def test_tables_of_plugins_are_left_to_their_plugins(tmp_path: Path, old: Build, new: Build) -> None:
     gadgets = "create table if not exists gadgets (id integer primary key, name text not null) strict;"
     plugin = ("gadgets.sql", f"{gadgets} create index if not exists idx_gadgets_name on gadgets (name);")
-    before, after = (replace(build, plugins=(plugin,)) for build in (old, new))
+    before, after = (build._replace(plugins=(plugin,)) for build in (old, new))
     engine.open(tmp_path / "t.db").close()
     migrate(tmp_path / "t.db", before)
     with opened(tmp_path / "t.db") as connection:
@@ -97,7 +96,7 @@ def test_tables_of_plugins_are_left_to_their_plugins(tmp_path: Path, old: Build,
     with opened(tmp_path / "t.db") as connection:
         assert connection.execute("select name from gadgets").get == "lamp"
         assert inspect(connection, after).is_current
-    later = replace(after, plugins=(("gadgets.sql", plugin[1].replace("not null)", "not null, price real)")),))
+    later = after._replace(plugins=(("gadgets.sql", plugin[1].replace("not null)", "not null, price real)")),))
     with pytest.raises(engine.Conflict, match="its table gadgets lacks the column price that a plugin makes now"):
         migrate(tmp_path / "t.db", later)
     with closing(sqlite3.connect(tmp_path / "t.db")) as connection:

@@ -6,7 +6,6 @@ spec: @plugins @modules @rebuild
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -136,8 +135,8 @@ def test_the_tables_of_a_module_migrate_in_the_files_that_have_it(tmp_path: Path
     )
     assert before
     assert after
-    old = replace(first_build(), offered=(*first_build().offered, before))
-    new = replace(next_build(), offered=(*next_build().offered, replace(after, migrations=steps)))
+    old = first_build()._replace(offered=(*first_build().offered, before))
+    new = next_build()._replace(offered=(*next_build().offered, after._replace(migrations=steps)))
     for name, has_it in (("with.db", True), ("without.db", False)):
         path = tmp_path / name
         engine.open(path).close()
