@@ -36,6 +36,7 @@ __all__ = [
 if TYPE_CHECKING:
     from engine.api.database import Database
     from engine.api.opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
+    from engine.history.undo_results import FileChange, Undone
     from engine.processes.outputs import Output
     from engine.schema.registration import register
 
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
         ValidationError,
     )
     from .events import Event
-    from .history.undone import FileChange, Undone
     from .tools.decorating import tool
 
     __version__: str
@@ -74,7 +74,7 @@ else:  # a type checker would take any name for one that this function knows
         "processes.outputs": ("Output",),
         "schema.registration": ("register",),
         "tools.decorating": ("tool",),
-        "history.undone": ("FileChange", "Undone"),
+        "history.undo_results": ("FileChange", "Undone"),
     }
     _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 

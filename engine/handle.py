@@ -6,20 +6,20 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from engine.keys.keys import Keys
-from engine.models.given import GivenModels
+from engine.models.app_models import AppModels
 from engine.processes.kept_jobs import KeptJobs
 from engine.processes.outputs import Outputs
 
 if TYPE_CHECKING:
-    from engine.tools.given import GivenTools
+    from engine.tools.app_tools import AppTools
 
 
 class Handle(Outputs):
     """An open engine file that can drive runs. With `config`, settings and keys of this user and of the project count."""
 
     def __init__(self, path: str | PathLike[str], *, config: bool = False, **options: Any) -> None:
-        self.given_models: GivenModels = GivenModels()
-        self.given_tools: GivenTools | None = None
+        self.app_models: AppModels = AppModels()
+        self.app_tools: AppTools | None = None
         self.keys: Keys = Keys(files=config)
         self.kept_jobs = KeptJobs()
         super().__init__(path, config=config, **options)
@@ -54,9 +54,9 @@ class Handle(Outputs):
                 self.close()
                 raise
 
-    def use_tools(self, tools: GivenTools | None) -> None:
+    def use_tools(self, tools: AppTools | None) -> None:
         """Let models of the runs that this handle drives call these functions."""
-        self.given_tools = tools
+        self.app_tools = tools
         if tools:
             tools.attach(self)
 
@@ -67,11 +67,11 @@ class Handle(Outputs):
         `idempotent`, `reads`, `timeout` (seconds; None: the setting process_timeout) as `engine.tool` has them.
         Raises `NotFound` (404) for a name that none of them has.
         """
-        from engine.tools.given import GivenTools
+        from engine.tools.app_tools import AppTools
 
-        return (self.given_tools or GivenTools(())).told(name)
+        return (self.app_tools or AppTools(())).told(name)
 
     def offer_tools(self, run: str, lease: str) -> None:
         """Tell models of the functions of this handle, for as long as it drives the run."""
-        if self.given_tools:
-            self.given_tools.offer(self, run, lease)
+        if self.app_tools:
+            self.app_tools.offer(self, run, lease)

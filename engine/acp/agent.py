@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from acp import RequestError, schema
 
+from engine.acp.texts import title
 from engine.errors import Conflict, EngineError, NotFound, Overflow
 from engine.system.in_thread import in_thread
 
@@ -22,7 +23,6 @@ from .mcp_servers import taken_over
 from .prompting import Prompting
 from .replay import past
 from .sessions import MOST_WAITING, Session, Sessions
-from .shown import title
 
 if TYPE_CHECKING:
     from acp import Client

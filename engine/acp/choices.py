@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from acp import schema
 
+from engine.acp.texts import title
 from engine.driving.model_choice import check_effort, choose_model, sync_environment_models, takes_effort
 from engine.errors import EngineError, NotFound, PermissionDenied, ValidationError
 from engine.functions.values import EFFORTS
 from engine.models import resolve_model
 
 from .sessions import MODES
-from .shown import title
 
 if TYPE_CHECKING:
     from .sessions import Session
@@ -141,9 +141,7 @@ def _takes_effort(session: Session, name: str) -> bool:
     db = session.database
     actual = str(db.value("select actual from models where alias = ?", (name,)) or name)
     try:
-        return takes_effort(
-            db.given_models.find(actual) or resolve_model(actual, db.keys_for(session.run, session.root))
-        )
+        return takes_effort(db.app_models.find(actual) or resolve_model(actual, db.keys_for(session.run, session.root)))
     except EngineError:
         return False
 

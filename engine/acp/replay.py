@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from acp import schema
 
-from .shown import prose
+from engine.acp.texts import prose
+
 from .tool_calls import CALLS, shown_call
 from .updates import message, plan, thought
 

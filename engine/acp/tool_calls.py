@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acp import schema
 
+from engine.acp.texts import cut, end_of, fenced, prose, text_content, title
 from engine.commands.asking import proposal_notes
 from engine.commands.drawing import drawn, drawn_diff
 from engine.functions.paths import path_readable, path_scheme
-
-from .shown import cut, end_of, fenced, prose, text_content, title
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store

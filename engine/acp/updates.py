@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from acp import schema
 
+from engine.acp.texts import MOST_OUTPUT, end_of, fenced, prose, text_content
 from engine.commands.drawing import drawn
 from engine.commands.folding import Draft
 
-from .shown import MOST_OUTPUT, end_of, fenced, prose, text_content
 from .tool_calls import Status, call_id, call_of, shown_call
 
 if TYPE_CHECKING:

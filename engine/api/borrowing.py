@@ -33,7 +33,7 @@ class Borrower(Database):
         self.path, self.place, self.line = owner.path, owner.place, owner.line
         self.synchronous, self.read_only, self.trust = owner.synchronous, owner.read_only, owner.trust
         self.clock, self.rights, self.config, self.keys = owner.clock, owner.rights, owner.config, owner.keys
-        self.given_models, self.given_tools = owner.given_models, owner.given_tools
+        self.app_models, self.app_tools = owner.app_models, owner.app_tools
         self.kept_jobs, self.onlooker = owner.kept_jobs, Onlooker()
         self.identity = pool.identity
         self.clear_errors = ClearErrors(owner.path)

@@ -255,7 +255,7 @@ class Database(Past, WorkflowRuns):
 
         Only an object with a text `name` can be known elsewhere: it is stored as `object:NAME`.
         """
-        return self.given_models.add(model)
+        return self.app_models.add(model)
 
     @expects(run="a text", reason="a text", loop="a whole number or None")
     def abort(self, run: str, reason: str = "aborted", *, loop: int | None = None) -> None:
@@ -316,8 +316,8 @@ class Database(Past, WorkflowRuns):
         super().close()
         if self._ends_kept_jobs:
             self.kept_jobs.close()
-            if self.given_tools is not None and self._pool is None:
-                self.given_tools.close()
+            if self.app_tools is not None and self._pool is None:
+                self.app_tools.close()
         if self._asyncio_handles is not None:
             self._asyncio_handles.close()
         with self._pooling:
@@ -351,10 +351,10 @@ class Database(Past, WorkflowRuns):
             trust=self.trust,
             config=self.config,
         )
-        db.given_models, db.keys = self.given_models, self.keys
+        db.app_models, db.keys = self.app_models, self.keys
         db.kept_jobs, db._ends_kept_jobs = self.kept_jobs, False
         if tools:
-            db.use_tools(self.given_tools)
+            db.use_tools(self.app_tools)
         return db
 
     def shared(self) -> Database:

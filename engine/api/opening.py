@@ -20,9 +20,9 @@ from engine.schema.registration import Clock, register, system_clock
 from engine.schema.update import Trust
 
 if TYPE_CHECKING:
-    from engine.mcp.offering import Servers
     from engine.mcp.servers import Server
-    from engine.tools.given import GivenTools
+    from engine.mcp.tool_servers import Servers
+    from engine.tools.app_tools import AppTools
 
 NO_SERVERS = "ENGINE_MCP"
 """The variable that, as off, leaves out the MCP servers of the configuration."""
@@ -81,7 +81,7 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     return db
 
 
-def _given(tools: Iterable[Callable[..., Any]], mcp: Iterable[Server], read_only: bool) -> GivenTools | None:
+def _given(tools: Iterable[Callable[..., Any]], mcp: Iterable[Server], read_only: bool) -> AppTools | None:
     """The functions and servers as tools; None where there are none."""
     if callable(tools) or isinstance(tools, str):
         raise TypeError(f"tools is a list of functions, not {tools!r}")
@@ -90,9 +90,9 @@ def _given(tools: Iterable[Callable[..., Any]], mcp: Iterable[Server], read_only
         raise ValidationError("tools: a file that is open for reading drives no runs; leave them out, or read_only")
     if not functions and not servers:
         return None
-    from engine.tools.given import GivenTools
+    from engine.tools.app_tools import AppTools
 
-    return GivenTools(functions, _servers(servers))
+    return AppTools(functions, _servers(servers))
 
 
 def _servers(servers: Iterable[Server]) -> Servers | None:
@@ -100,15 +100,15 @@ def _servers(servers: Iterable[Server]) -> Servers | None:
     given = list(servers)
     if not given:
         return None
-    from engine.mcp.offering import Servers
     from engine.mcp.servers import Server
+    from engine.mcp.tool_servers import Servers
 
     if wrong := next((each for each in given if not isinstance(each, Server)), None):
         raise TypeError(f"mcp is a list of engine.mcp.Server, not of {type(wrong).__name__}")
     return Servers(given)
 
 
-def _configured(db: Database, given: GivenTools | None) -> GivenTools | None:
+def _configured(db: Database, given: AppTools | None) -> AppTools | None:
     """The tools with the servers that this user's configuration names; a server of the app wins over one of its name."""
     from engine.config.configuration import names_servers
 
@@ -119,8 +119,8 @@ def _configured(db: Database, given: GivenTools | None) -> GivenTools | None:
     found, broken = configured(db)
     if not found and not broken:
         return given
-    from engine.mcp.offering import Servers
-    from engine.tools.given import GivenTools
+    from engine.mcp.tool_servers import Servers
+    from engine.tools.app_tools import AppTools
 
     own = list(given.servers.clients.servers.values()) if given and given.servers else []
     names = {server.name for server in own}
@@ -129,7 +129,7 @@ def _configured(db: Database, given: GivenTools | None) -> GivenTools | None:
         broken={name: reason for name, reason in broken.items() if name not in names},
     )
     if given is None:
-        return GivenTools((), servers)
+        return AppTools((), servers)
     given.servers = servers
     return given
 

@@ -201,5 +201,5 @@ class Pool:
                 closed.callback(common.close)
             for each in unused:
                 closed.callback(each.close)
-            if self.owner.given_tools is not None:
-                closed.callback(self.owner.given_tools.close)
+            if self.owner.app_tools is not None:
+                closed.callback(self.owner.app_tools.close)

@@ -240,7 +240,7 @@ def _first_line(command: list[str]) -> str:
 def _database(given: Path | None) -> Iterator[Check]:
     """The database, and the modules that it has taken in."""
     import engine
-    from engine.api.trusted import trusted
+    from engine.api.trust import trusted
     from engine.errors import EngineError
     from engine.schema.update import refusal
     from engine.system.locate import database_to_read

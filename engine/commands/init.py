@@ -16,7 +16,7 @@ from .shared import DbOption, JsonOption, db_flag, open_to_write
 if TYPE_CHECKING:
     from engine.api.database import Database
     from engine.project.workspace import Workspace
-    from engine.rules.taking import Report
+    from engine.rules.imports import Report
 
 BEGIN, END = "<!-- engine rules -->", "<!-- /engine rules -->"
 BLOCK = f"""{BEGIN}
@@ -57,7 +57,7 @@ def init(
       engine init --local --skip-agents-md
     """
     from engine.project.workspace import Workspace
-    from engine.rules import sources, taking
+    from engine.rules import imports, sources
 
     place = Workspace(Path.cwd(), db)
     if everywhere is None:
@@ -65,7 +65,7 @@ def init(
     folder = None if everywhere else sources.nearest(place.root)
     found = sources.shipped() if folder is None else sources.read(folder, place.root)
     with open_to_write(db) as database:
-        report = taking.add(database, None if everywhere else str(place.root), found)
+        report = imports.add(database, None if everywhere else str(place.root), found)
         instructions = None if everywhere or as_json else _offer_instructions(database, place)
     block = None if everywhere or skip_agents_md or not (as_json or _may_write(place)) else _write_block(place)
     if as_json:

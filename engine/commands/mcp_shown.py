@@ -12,7 +12,7 @@ from .printing import one_line, print_json, print_table, visible
 
 if TYPE_CHECKING:
     from engine.config.mcp_servers import Configured
-    from engine.mcp.offered import Item, Offered
+    from engine.mcp.offers import Item, Offered
     from engine.mcp.servers import Server
 
 

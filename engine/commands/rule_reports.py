@@ -179,7 +179,7 @@ def import_(
       engine rules import docs/style.md --recall 'write,text'
     """
     from engine.errors import NotFound
-    from engine.rules import sources, taking
+    from engine.rules import imports, sources
 
     found_at = place or sources.nearest(Path(root()))
     if found_at is None:
@@ -192,7 +192,7 @@ def import_(
     for domain in found.domains if not found_at.is_dir() else []:
         domain.recall, domain.always_on = (recall or "").split(","), always_on
     with open_to_write(db) as database:
-        report = taking.add(database, None if everywhere else root(), found, replace=replace)
+        report = imports.add(database, None if everywhere else root(), found, replace=replace)
     if as_json:
         print_json({"source": found.source, **vars(report)})
         return

@@ -118,7 +118,7 @@ def brackets(
       engine rules brackets --basis context
     """
     from engine.rules import store
-    from engine.rules.found import Bracket
+    from engine.rules.folders import Bracket
 
     if of is None and rule is not None:
         raise typer.BadParameter("goes with --of BRACKET", param_hint="--rule")
@@ -201,7 +201,7 @@ def star_commands(
     """
     from engine.errors import NotFound
     from engine.rules import store
-    from engine.rules.found import STAR_COMMAND, StarCommand
+    from engine.rules.folders import STAR_COMMAND, StarCommand
 
     known = name.lstrip("*").lower() if name is not None else None
     if known is None and (rule is not None or description is not None or remove):

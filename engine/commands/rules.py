@@ -133,7 +133,7 @@ def new(
     """
     from engine.errors import Conflict
     from engine.rules import store
-    from engine.rules.found import Domain, domain_name
+    from engine.rules.folders import Domain, domain_name
 
     name = domain_name(domain, "domain")
     if name != domain:
@@ -222,7 +222,7 @@ def _change(
 def _edited(name: str, now: list[str]) -> list[str]:
     """The rules of a domain as the person left them in an editor, which without a terminal would wait for ever."""
     from engine.errors import Conflict
-    from engine.functions.knowledge.rule_files import rules_in, rules_text
+    from engine.functions.rules.files import rules_in, rules_text
 
     from .asking import terminal
     from .outside import chosen_editor, edited

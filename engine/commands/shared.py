@@ -146,7 +146,7 @@ def open_to_write(given: Path | None, start: Path | None = None, mcp: Iterable[S
 
 def open_unasked(given: Path | None, start: Path) -> Database:
     """The database as `open_to_write` gives it, without a word: raises `PermissionDenied` (403) where that asks a person."""
-    from engine.api.trusted import trusted
+    from engine.api.trust import trusted
     from engine.system.locate import database_to_write
 
     path = database_to_write(given, start)
@@ -170,7 +170,7 @@ def _with_hidden_paths(database: Database) -> Database:
 
 def _open_known(path: Path, mcp: Iterable[Server]) -> Database:
     import engine
-    from engine.api.trusted import know, trusted
+    from engine.api.trust import know, trusted
     from engine.trust.known_files import ForeignFile
 
     trust = trusted(path) or False

@@ -35,7 +35,7 @@ def trust(
       engine trust
       engine trust --db agent.db --yes
     """
-    from engine.api import trusted as trusting
+    from engine.api import trust as trusting
     from engine.system.locate import database_to_read
 
     path = database_to_read(db, Path.cwd())

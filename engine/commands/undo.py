@@ -20,7 +20,7 @@ from .verbs import YesOption
 
 if TYPE_CHECKING:
     from engine.api.database import Database
-    from engine.history.undone import FileChange, Undone
+    from engine.history.undo_results import FileChange, Undone
 
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)]
 ByOption = Annotated[

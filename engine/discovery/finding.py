@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from engine.discovery.embedders import Embedder, EmbedderFailed, embedder, vectors
-from engine.functions.knowledge.vectors import packed, signs
+from engine.functions.discovery.vectors import packed, signs
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store

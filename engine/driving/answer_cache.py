@@ -52,7 +52,7 @@ def given_answer(db: Handle, question: dict[str, Any]) -> Completion | None:
 def _meaning(prompt: str) -> dict[str, Any]:
     """The vector of a prompt; none of a long one, and none where no embedder is installed or it fails."""
     from engine.discovery.embedders import embedder, vectors
-    from engine.functions.knowledge.vectors import packed
+    from engine.functions.discovery.vectors import packed
 
     chosen = embedder() if len(prompt) <= QUERY_CHARACTERS else None
     if chosen is None:

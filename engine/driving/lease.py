@@ -10,11 +10,10 @@ import uuid
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from engine.driving import lease_renewal
 from engine.errors import Conflict, LeaseHeld
 from engine.system import identity
 from engine.system.waiting import Flag
-
-from . import keeper
 
 if TYPE_CHECKING:
     from engine.db.database import Store
@@ -77,7 +76,7 @@ class Lease:
 
     def keep(self) -> None:
         """Renew it in the background from now on, when it has been committed."""
-        keeper.keep(self)
+        lease_renewal.keep(self)
 
     def _insert(self, holder: str, replaces: str | None) -> None:
         try:
@@ -92,7 +91,7 @@ class Lease:
         if not self.taken:
             return
         try:
-            keeper.let_go(self)
+            lease_renewal.let_go(self)
         finally:
             try:
                 self._give_back()

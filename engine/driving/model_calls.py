@@ -115,7 +115,7 @@ class ModelCalls:
             return True  # a model that cannot be asked is told of when it is
 
     def _model(self, row: Row) -> protocol.Model:
-        return self._db.given_models.find(row["actual"]) or resolve_model(row["actual"], self._db.keys_for(self._run))
+        return self._db.app_models.find(row["actual"]) or resolve_model(row["actual"], self._db.keys_for(self._run))
 
     def _answer_from_cache(self, step: Row, asked: _Asked) -> bool:
         """Handle an answer of before, if there is one that fits. What its prompt means is found before the transaction."""

@@ -47,7 +47,7 @@ def choose_model(db: Handle, run: str | None, given: str | None, root: str | Pat
     alias = db.value("select actual from models where alias = ?", (name,))
     actual = alias or full_name(db, name, keys)
     try:
-        db.given_models.find(actual) or resolve_model(actual, keys)
+        db.app_models.find(actual) or resolve_model(actual, keys)
     except NotFound as error:
         raise NotFound(error.message + _slip(db, actual)) from None
     return str(name if alias else actual)
@@ -134,7 +134,7 @@ def check_effort(
     if effort in (None, "none") or value_error(effort, "effort", None, None):
         return
     actual = str(db.value("select actual from models where alias = ?", (name,)) or name)
-    model = db.given_models.find(actual) or resolve_model(actual, db.keys_for(run, root))
+    model = db.app_models.find(actual) or resolve_model(actual, db.keys_for(run, root))
     if not takes_effort(model):
         raise ValidationError(
             f"model {name!r}: takes no effort, and {effort} was asked for; choose another, or effort none"
@@ -189,7 +189,7 @@ def _name_one_of(server: Endpoint) -> str:
 def _is_usable(db: Handle, actual: str, keys: Keys) -> bool:
     """Whether a model can be asked here: its key, its file and its libraries are there. It is not asked."""
     try:
-        db.given_models.find(actual) or resolve_model(actual, keys)
+        db.app_models.find(actual) or resolve_model(actual, keys)
     except EngineError:
         return False
     return True

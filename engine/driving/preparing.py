@@ -31,7 +31,7 @@ def _prepare_packet(db: Handle, turn_id: int) -> None:
 def _select_rules(db: Handle, turn_id: int) -> None:
     for row in db.rows("select turn_id from _loops_without_rules where turn_id = ?", (turn_id,)):
         if db.value("select 1 from rule_sources limit 1"):
-            from engine.rules.taking import look_again
+            from engine.rules.imports import look_again
 
             look_again(db, turn_id)
         db.insert("select_rules", **row)

@@ -56,10 +56,10 @@ def prompt(
     options = with_sandbox(options)
     # before the turn to write: a server may be asked for the names of its models, and a tokenizer is loaded
     sync_environment_models(db)
-    model = choose_model(db, parent or run, db.given_models.name(options.get("model")), root)
+    model = choose_model(db, parent or run, db.app_models.name(options.get("model")), root)
     check_tokenizer(db)
     check_effort(db, parent or run, model, options.get("effort"), root)
-    if judge := db.given_models.name(options.get("accept_model")):
+    if judge := db.app_models.name(options.get("accept_model")):
         options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
     attributes = as_json(attributes_of({**options, "model": model}))
     with db.savepoint():
@@ -94,7 +94,7 @@ def make(db: Handle, run: str | None, options: Options) -> str:
 
         Workspace(Path(root))
     sync_environment_models(db)
-    model = choose_model(db, None, db.given_models.name(options.get("model")), root)
+    model = choose_model(db, None, db.app_models.name(options.get("model")), root)
     attributes = attributes_of({**options, "model": model})
     del attributes["mode"]  # a prompt has one
     with db.transaction():

@@ -12,8 +12,8 @@ from engine.functions.counts import counted
 if TYPE_CHECKING:
     from engine.handle import Handle
     from engine.mcp.clients import Clients
-    from engine.mcp.offering import Servers
     from engine.mcp.servers import Server
+    from engine.mcp.tool_servers import Servers
     from engine.sandbox import Confined
 
     from .lease import Lease
@@ -77,7 +77,7 @@ class RunServers:
 
     def _offer(self, servers: Servers) -> None:
         self._version = servers.clients.version
-        given = self._db.given_tools
+        given = self._db.app_tools
         taken = given.functions if given else ()
         self._told = servers.tell(self._db, self._run, self._lease.token, self._told, taken)
 
@@ -90,7 +90,7 @@ class RunServers:
 
     @property
     def _servers(self) -> Servers | None:
-        given = self._db.given_tools
+        given = self._db.app_tools
         return cast("Servers | None", given.servers) if given else None
 
 

@@ -33,7 +33,7 @@ class Functions:
         Raises `Stopped` where the driver is stopped while one works that may be called again.
         """
         detail = json.loads(effect["detail"])
-        given = self._db.given_tools
+        given = self._db.app_tools
         tool = given.find(detail["tool"]) if given else None
         if tool is None:
             return _failed(detail, "error", _not_here(detail))

@@ -20,17 +20,16 @@ from engine.processes.shell import kill_leftover, run_process
 from engine.system.identity import read_identity
 from engine.system.secrets import scrubbed
 
-from . import delegating, files, finding, pages
+from . import delegation, discovery, files, pages
 from .functions import Functions
 
 if TYPE_CHECKING:
     from engine.db.database import Row
+    from engine.effects.children import Children
     from engine.handle import Handle
     from engine.processes.confinement import Place
     from engine.processes.jobs import Jobs
     from engine.processes.kept_output import KeptOutput
-
-    from .waited import Children
 
 Output = Callable[[int, str], None]
 _CANCEL = "select asked_by || coalesce(': ' || reason, '') from process_cancels where effect_id = ?"
@@ -80,7 +79,7 @@ class Performer:
             "search": partial(pages.perform, db, stopped),
             "function": self._functions.perform,
             "mcp": self._functions.perform,
-            "find": partial(finding.perform, db),
+            "find": partial(discovery.perform, db),
             "verify": self._judge,
             **self._of_plugins,
         }
@@ -112,7 +111,7 @@ class Performer:
             return
         if effect["kind"] == "delegate":
             assert self._children is not None, "a driver delegates"
-            delegating.perform(self._db, self._token, self._children(), run_id)
+            delegation.perform(self._db, self._token, self._children(), run_id)
             return
         if failure := self._claimed_failure(effect):
             self._report(effect["effect_id"], failure)
@@ -127,7 +126,7 @@ class Performer:
 
     def _perform_workflow(self, effect: Row) -> None:
         """Drive the steps of a workflow. It ends by a door of its own, and not where a step waits for a person."""
-        from .workflow import Workflow  # few runs have steps
+        from engine.effects.workflows import Workflow  # few runs have steps
 
         assert self._children is not None, "a run of a workflow has a driver"
         assert self._tell is not None, "a run of a workflow has a driver"
@@ -232,10 +231,10 @@ class Performer:
         return process_row(result, refused, place.told, self._kept) | {"outcome": "cancelled"}
 
     def _judge(self, effect: Row) -> Mapping[str, Any]:
-        from . import judging
+        from engine.effects import acceptance
 
         assert self._children is not None, "a result is verified while its run is driven"
-        return judging.perform(self._db, self._children, effect)
+        return acceptance.perform(self._db, self._children, effect)
 
     def _job(self, effect: Row) -> Mapping[str, Any]:
         """Start an accepted shell command in the background. Its effect is over then; how it ends is told by `Jobs`."""
@@ -252,9 +251,9 @@ class Performer:
         """Where a process runs. Raises `PermissionDenied` (403) in a run without a folder."""
         if effect["root"] is None:
             raise PermissionDenied("a run without a folder runs no process; start one with root=, or --root")
-        from engine.effects import confining  # a run without processes needs none of it
+        from engine.effects import confinement  # a run without processes needs none of it
 
-        return confining.place_of(self._db, effect)
+        return confinement.place_of(self._db, effect)
 
     def _timeout(self, effect: Row) -> float:
         seconds = "select timeout_s from _effect_timeouts where effect_id = ?"

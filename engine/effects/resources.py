@@ -19,10 +19,10 @@ def perform(db: Handle, stopped: threading.Event, request: Row) -> dict[str, Any
 
     Raises `Stopped` when `stopped` is set; the effect is performed again then.
     """
-    from engine.mcp.offering import split
+    from engine.mcp.tool_servers import split
 
     name, uri = split(request["target"])
-    servers = db.given_tools.servers if db.given_tools else None
+    servers = db.app_tools.servers if db.app_tools else None
     if servers is None or name not in servers.clients.servers:
         known = ", ".join(servers.clients.servers) if servers else ""
         which = f"there are {known}" if known else "there is none; 'engine mcp add' adds one"

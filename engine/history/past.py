@@ -9,7 +9,7 @@ from engine.arguments import expects
 from engine.handle import Handle
 
 if TYPE_CHECKING:
-    from .undone import Undone
+    from engine.history.undo_results import Undone
 
 _TEXT = "a text or None"
 _NUMBER = "a whole number or None"
@@ -82,7 +82,7 @@ class Past(Handle):
         Raises `NotFound` (404) for an unknown run and where nothing is left to take back, `Conflict` (409) for a file that
         has changed since, while the run is driven, and inside a transaction.
         """
-        from .undoing import undo
+        from engine.history.undo import undo
 
         return undo(self, run, turn, redo=redo, by=by, dry_run=dry_run, plan=plan)
 
@@ -107,7 +107,7 @@ class Past(Handle):
         Raises `NotFound` (404) for an unknown run or a turn that was not sent, `Conflict` (409) while the run is driven, and
         inside a transaction.
         """
-        from .undoing import rewind
+        from engine.history.undo import rewind
 
         return rewind(self, run, turn, with_files=files, by=by, dry_run=dry_run, plan=plan)
 

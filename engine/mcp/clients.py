@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import CallToolResult
 
+    from engine.mcp.offers import Offered
     from engine.sandbox import Confined
 
     from .connection import Connection
-    from .offered import Offered
 
 _T = TypeVar("_T")
 _TICK_SECONDS = 0.1
@@ -196,7 +196,7 @@ class Clients:
         from .registry import expect_sdk
 
         expect_sdk()
-        from .offered import Offered
+        from engine.mcp.offers import Offered
 
         connection = self._connection(name)
         await connection.open()
@@ -210,7 +210,7 @@ class Clients:
             raise
 
     async def _list_again(self, name: str) -> None:
-        from .offered import Offered
+        from engine.mcp.offers import Offered
 
         connection = self._connection(name)
         self.offered[name] = await Offered.of(connection, self._calling(connection), self.offered.get(name))

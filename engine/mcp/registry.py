@@ -17,9 +17,9 @@ from .clients import Clients
 from .servers import Server
 
 if TYPE_CHECKING:
+    from engine.mcp.offers import Item, Offered
     from engine.sandbox import Confined
 
-    from .offered import Item, Offered
     from .tools import ServerTool
 
 Kind = Literal["tool", "resource", "template", "prompt"]

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.errors import Conflict
-from engine.functions.knowledge.rule_files import rules_in
-
-from .found import (
+from engine.functions.rules.files import rules_in
+from engine.rules.folders import (
     DOMAINS,
     STAR_COMMAND,
     Bracket,

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from engine.errors import Conflict
-
-from .found import (
+from engine.rules.folders import (
     DOMAINS,
     STAR_COMMAND,
     Bracket,

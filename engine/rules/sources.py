@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.errors import Conflict, NotFound
-from engine.functions.knowledge.rule_files import rules_in
+from engine.functions.rules.files import rules_in
+from engine.rules.folders import Domain, Folder, Found, domain_name, kept_rules
 from engine.system.locate import danger_of
 from engine.system.places import home_folder
 from engine.texts import folder_of
 
 from . import json_folder, pairs_folder
-from .found import Domain, Folder, Found, domain_name, kept_rules
 
 LEVELS = 10
 """How many folders are looked into, the first one included."""

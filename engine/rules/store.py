@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import NotFound, ValidationError
-
-from .found import Bracket, Domain, Found, StarCommand, kept_rules, kept_words
+from engine.rules.folders import Bracket, Domain, Found, StarCommand, kept_rules, kept_words
 
 if TYPE_CHECKING:
     from engine.db.database import Store

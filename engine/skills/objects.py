@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.functions.knowledge.skill_texts import LONGEST_DESCRIPTION, NAME_PROBLEM, is_name
 from engine.functions.located import Located, Unreadable, read_located
+from engine.functions.skills import LONGEST_DESCRIPTION, NAME_PROBLEM, is_name
 from engine.functions.workflows.reading import read_workflow
 
 _TOLD = ("model", "tools", "triggers")

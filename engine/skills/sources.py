@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from engine.errors import NotFound, Overflow, PermissionDenied, ValidationError
-from engine.functions.knowledge.skill_texts import skill_head
+from engine.functions.skills import skill_head
 from engine.skills.objects import SYNTAXES, object_head
 from engine.system.durable import held_folder, open_regular, text_of
 from engine.system.key_files import holds_keys

@@ -233,7 +233,7 @@ def _model_of(
     db: Handle, options: Options, root: str | os.PathLike[str] | None
 ) -> tuple[str | None, EngineError | None]:
     """The model of the run; where none is named and none can be chosen, None and why: steps may name all that they need."""
-    given = db.given_models.name(options.get("model"))
+    given = db.app_models.name(options.get("model"))
     try:
         return choose_model(db, None, given, root), None
     except EngineError as error:

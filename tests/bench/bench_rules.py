@@ -10,9 +10,9 @@ from contextlib import closing
 from pathlib import Path
 
 import engine
-from engine.functions.knowledge.keywords import keywords_find
-from engine.rules import taking
-from engine.rules.found import Domain, Found
+from engine.functions.rules.keywords import keywords_find
+from engine.rules import imports
+from engine.rules.folders import Domain, Found
 
 from .table import Line
 
@@ -63,7 +63,7 @@ def _selection(words: list[str], prompt: str) -> float:
         for n in range(len(words) // WORDS)
     ]
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(engine.open(Path(folder) / "bench.db")) as db:
-        taking.add(db, folder, Found("bench", domains=domains))
+        imports.add(db, folder, Found("bench", domains=domains))
         owner = db.value("select id from projects where root = ?", (folder,))
         rows = "insert into _select_rules (project_id, prompt, prompts, context_left, room) values (?, ?, 1, 100, 8000)"
         with db.transaction():

@@ -23,7 +23,7 @@ import engine
 from engine.models import resolve_model
 from engine.models.protocol import Message, Request
 from engine.rules import store
-from engine.rules.found import Domain, Found
+from engine.rules.folders import Domain, Found
 
 from .tree import ROOT
 

@@ -22,7 +22,7 @@ from test_discovery import _Letters, _Plugin
 import engine
 from engine import plugins
 from engine.discovery import embedders
-from engine.functions.knowledge.agreement import prompts_agree
+from engine.functions.answer_cache import prompts_agree
 
 ASKED, NEAR = "Which rent do we pay?", "Which rent do we pay, pal?"
 """Prompts that have nearly the same letters."""

@@ -161,9 +161,9 @@ def test_tools_are_listed_counted_shown_and_removed(folder: Path, tmp_path: Path
 
 
 def test_a_tool_that_is_offered_now_is_not_removed(db: library.Database) -> None:
-    from engine.tools.given import GivenTools
+    from engine.tools.app_tools import AppTools
 
-    db.use_tools(GivenTools([refund]))
+    db.use_tools(AppTools([refund]))
     db.insert("verb_set", run="demo", path="run://demo", body="go")
     db.insert("claim_lease", run="demo", token="t", holder="{}")
     db.offer_tools("demo", "t")

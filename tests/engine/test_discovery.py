@@ -26,10 +26,10 @@ from engine import plugins
 from engine.discovery import embedders
 from engine.discovery import finding as discovery
 from engine.errors import EngineError
-from engine.functions.knowledge.listings import find_query, name_words
-from engine.functions.knowledge.vectors import packed, signs, vectors_apart, vectors_cosine
-from engine.rules import taking
-from engine.rules.found import Domain, Found
+from engine.functions.discovery.queries import find_query, name_words
+from engine.functions.discovery.vectors import packed, signs, vectors_apart, vectors_cosine
+from engine.rules import imports
+from engine.rules.folders import Domain, Found
 from engine.skills import changing as skills
 from engine.skills.sources import of_path
 
@@ -144,7 +144,7 @@ def test_rules_references_and_long_skills_are_found(db: engine.Database, tmp_pat
         },
     )
     db.run("read", model=script(tmp_path, DONE), root=root)
-    taking.add(db, str(root), Found("x", [Domain("taste", recall=["t"], rules=["Prefer platypus names."])]))
+    imports.add(db, str(root), Found("x", [Domain("taste", recall=["t"], rules=["Prefer platypus names."])]))
     found = {
         word: [(row["kind"], row["name"]) for row in discovery.discover(db, word, kinds=("rule", "reference", "skill"))]
         for word in ("platypus", "quokka", "wombat")

@@ -13,8 +13,8 @@ from test_agents import conventions, sent
 from test_skills import listed
 
 import engine
-from engine.rules import taking
-from engine.rules.found import Domain, Found
+from engine.rules import imports
+from engine.rules.folders import Domain, Found
 
 
 def test_each_packet_has_what_its_turn_needs_and_no_more(db: engine.Database, tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_each_packet_has_what_its_turn_needs_and_no_more(db: engine.Database, tm
         Domain("money", recall=["invoice"], rules=["Amounts are in cents"]),
         Domain("ships", recall=["ship"], rules=["No"]),
     ]
-    taking.add(db, None, Found(source="test", domains=rules, brackets_on=False))
+    imports.add(db, None, Found(source="test", domains=rules, brackets_on=False))
     answers = (
         # 1: finds by words, asks for a skill
         '<get path="services/**" like="total of an invoice"/><get path="skill://export-invoices"/>' + GO_ON,

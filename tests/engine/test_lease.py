@@ -21,8 +21,8 @@ from fresh import fresh
 from timing import interrupted, wait_until
 
 import engine
-from engine.driving.keeper import Keeper
 from engine.driving.lease import Lease
+from engine.driving.lease_renewal import Keeper
 from engine.errors import Conflict, LeaseHeld, LeaseLost
 from engine.system import identity
 
@@ -263,7 +263,7 @@ def test_an_interruption_leaves_no_lease(name: str, event: str) -> None:
 
     def here(frame: FrameType, now: str) -> bool:
         code = frame.f_code
-        return (code.co_name, now) == (name, event) and code.co_filename.endswith(("lease.py", "keeper.py"))
+        return (code.co_name, now) == (name, event) and code.co_filename.endswith(("lease.py", "lease_renewal.py"))
 
     with fresh() as db:
         begin(db, "demo")

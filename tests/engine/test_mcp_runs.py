@@ -360,8 +360,8 @@ def test_programs_end_with_the_handle(tmp_path: Path) -> None:
     with engine.open(tmp_path / "t.db", mcp=[office(env={"A": "1"}, cwd=tmp_path, name="office")]) as db:
         db.run("Go", run="demo", model=script(tmp_path, DONE))
         db.run("Go", run="again", model=script(tmp_path, DONE))
-        assert db.given_tools is not None
-        assert db.given_tools.servers is not None
+        assert db.app_tools is not None
+        assert db.app_tools.servers is not None
     lingering = Server("hostile", [sys.executable, str(SERVERS / "hostile.py"), "lingers", mark])
     with engine.open(tmp_path / "t.db", mcp=[lingering]) as db:
         db.run("Go", run="third", model=script(tmp_path, DONE))
@@ -525,9 +525,9 @@ def test_a_list_that_changes_is_heard_between_turns(tmp_path: Path) -> None:
     ]
     model = script(tmp_path, *(call + GO_ON for call in calls), DONE)
     with engine.open(tmp_path / "t.db", mcp=[office(allow=["*"])]) as db:
-        assert db.given_tools is not None
-        assert db.given_tools.servers is not None
-        clients = db.given_tools.servers.clients
+        assert db.app_tools is not None
+        assert db.app_tools.servers is not None
+        clients = db.app_tools.servers.clients
 
         def wait_for_the_list(event: dict[str, Any]) -> None:
             if event["type"] == "turn" and event["turn"] == 2:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import engine as library
 from engine.errors import Conflict
-from engine.functions.knowledge.relations import relations_read, relations_text
+from engine.functions.relations import relations_read, relations_text
 
 NAMES = "abcdefg"
 Graph = dict[str, set[str]]

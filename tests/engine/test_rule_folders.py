@@ -16,8 +16,8 @@ import pytest
 
 import engine
 from engine.errors import Conflict, NotFound
-from engine.rules import sources, store, taking
-from engine.rules.found import Found, kept_rules
+from engine.rules import imports, sources, store
+from engine.rules.folders import Found, kept_rules
 
 MANIFEST: dict[str, Any] = {
     "version": 1,
@@ -278,7 +278,7 @@ def test_an_optional_file_that_is_wrong_is_a_warning_and_its_default(tmp_path: P
         ".opencarly/context.json:1:2",
     ]
     assert "it is no UTF-8; domain 'global' has no rules" in found.warnings[0]
-    taking.add(db, str(tmp_path), found)
+    imports.add(db, str(tmp_path), found)
     assert db.rows("select after_prompts from bracket_list where bracket = 'MODERATE'") == [{"after_prompts": 15}]
 
 
@@ -314,16 +314,16 @@ def test_the_nearest_folder_counts_and_the_home_is_last(tmp_path: Path, monkeypa
 
 def test_nothing_is_overwritten_unless_asked(tmp_path: Path, db: engine.Database) -> None:
     found = sources.read(opencarly(tmp_path), tmp_path)
-    first = taking.add(db, str(tmp_path), found)
+    first = imports.add(db, str(tmp_path), found)
     rows = db.rows("select * from rule_list"), db.rows("select * from bracket_list")
     assert (len(first.added), first.kept) == (7, [])
-    again = taking.add(db, str(tmp_path), found)
+    again = imports.add(db, str(tmp_path), found)
     assert (again.added, len(again.kept)) == ([], 7)
     assert (db.rows("select * from rule_list"), db.rows("select * from bracket_list")) == rows
     store.write_rules(db, db.value("select id from rule_domains where name = 'global'"), ["mine"])
-    assert taking.add(db, str(tmp_path), found).replaced == []
+    assert imports.add(db, str(tmp_path), found).replaced == []
     assert db.value("select rule from rule_list where domain = 'global'") == "mine"
-    assert len(taking.add(db, str(tmp_path), found, replace=True).replaced) == 7
+    assert len(imports.add(db, str(tmp_path), found, replace=True).replaced) == 7
     assert (db.rows("select * from rule_list"), db.rows("select * from bracket_list")) == rows
     assert db.value("select count(*) from rule_keywords") == 7
 

@@ -18,8 +18,8 @@ from driving import script
 
 import engine
 from engine.errors import NotFound
-from engine.rules import sources, store, taking
-from engine.rules.found import Bracket, Domain, Found, StarCommand
+from engine.rules import imports, sources, store
+from engine.rules.folders import Bracket, Domain, Found, StarCommand
 
 DONE = '<update status="200">Done.</update>'
 RULES = Found(
@@ -82,7 +82,7 @@ def packet(db: engine.Database, run: str, turn: int) -> str:
 def test_the_section_stands_before_the_budget_in_the_order_of_the_seed(
     db: engine.Database, root: Path, tmp_path: Path
 ) -> None:
-    taking.add(db, str(root), RULES)
+    imports.add(db, str(root), RULES)
     model = script(tmp_path, '<get path="rule://secrets/*"/>', DONE)
     assert db.run("test the price of a toy *brief", run="a", model=model, root=root).status == 200
     assert SECTION in packet(db, "a", 1)
@@ -95,7 +95,7 @@ def test_the_section_stands_before_the_budget_in_the_order_of_the_seed(
 def test_the_section_counts_as_part_of_the_system_share(db: engine.Database, root: Path, tmp_path: Path) -> None:
     model = script(tmp_path, DONE, DONE)
     db.run("a test", run="a", model=model, root=root)
-    taking.add(db, str(root), RULES)
+    imports.add(db, str(root), RULES)
     db.run("a test", run="b", model=model, root=root)
     (plain,) = db.rows(
         "select context_chars, entry_chars from turns as t join runs as r on r.id = t.run_id where alias = 'a'"
@@ -111,7 +111,7 @@ def test_the_section_counts_as_part_of_the_system_share(db: engine.Database, roo
 def test_a_run_without_rules_sends_what_it_would_send(db: engine.Database, root: Path, tmp_path: Path) -> None:
     model = script(tmp_path, DONE, DONE)
     db.run("a test *brief", run="a", model=model, root=root)
-    taking.add(db, str(tmp_path / "elsewhere"), RULES)
+    imports.add(db, str(tmp_path / "elsewhere"), RULES)
     db.run("a test *brief", run="b", model=model, root=root)
     assert packet(db, "a", 1) == packet(db, "b", 1)
     assert db.value("select count(*) from rule_selections") == 0
@@ -129,7 +129,7 @@ def test_a_looked_at_turn_writes_nothing_where_there_are_no_rules(
 
 
 def test_a_fork_counts_the_prompts_of_its_parent(db: engine.Database, root: Path, tmp_path: Path) -> None:
-    taking.add(db, str(root), RULES)
+    imports.add(db, str(root), RULES)
     model = script(tmp_path, *[DONE] * 6)
     for _ in range(3):
         db.run("go", run="a", model=model, root=root)
@@ -141,7 +141,7 @@ def test_a_fork_counts_the_prompts_of_its_parent(db: engine.Database, root: Path
 
 
 def test_a_fork_begins_with_the_overrides_of_its_parent(db: engine.Database, root: Path, tmp_path: Path) -> None:
-    taking.add(db, str(root), RULES)
+    imports.add(db, str(root), RULES)
     db.run("go", run="a", model=script(tmp_path, DONE), root=root)
     store.override(db, "a", "devmode", "", True)
     db.fork("a", "b", at=1)
@@ -153,7 +153,7 @@ def test_a_fork_begins_with_the_overrides_of_its_parent(db: engine.Database, roo
 def test_explaining_stores_nothing_and_tells_the_next_prompt(db: engine.Database, root: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="engine init"):
         store.explain(db, "a test", run=None, root=str(root))
-    taking.add(db, str(root), RULES)
+    imports.add(db, str(root), RULES)
     db.run("a test", run="a", model=script(tmp_path, DONE), root=root)
     store.override(db, "a", "domain", "testing", is_on=False)
     counts = "select count(*), (select count(*) from projects) as projects from rule_findings"
@@ -176,7 +176,7 @@ def test_explaining_stores_nothing_and_tells_the_next_prompt(db: engine.Database
 
 @pytest.mark.usefixtures("in_folder")
 def test_the_explanation_is_read_by_a_stock_shell(db: engine.Database, root: Path, tmp_path: Path) -> None:
-    taking.add(db, str(root), RULES)
+    imports.add(db, str(root), RULES)
     db.run("a test *brief", run="a", model=script(tmp_path, DONE), root=root)
     with closing(sqlite3.connect(tmp_path / "t.db")) as stock:
         (named,) = stock.execute("select group_concat(found, ' ') from (select * from rule_matches)").fetchone()
@@ -192,13 +192,13 @@ def test_the_rules_that_come_with_the_engine_are_whole(db: engine.Database, root
     assert [command.name for command in found.star_commands] == [
         "dev", "review", "brief", "plan", "discuss", "debug", "explain", "carly",
     ]  # fmt: skip
-    taking.add(db, str(root), found)
+    imports.add(db, str(root), found)
     assert db.rows("select * from rule_warnings") == []
 
 
 def test_many_rules_leave_room_for_the_rest(db: engine.Database, root: Path, tmp_path: Path) -> None:
     many = [Domain(f"d{number}", always_on=True, rules=["x" * 1_000] * 3) for number in range(50)]
-    taking.add(db, str(root), Found("here", domains=many))
+    imports.add(db, str(root), Found("here", domains=many))
     db.execute("update settings set value = '3000' where name = 'max_rule_tokens'")
     assert db.run("go", run="a", model=script(tmp_path, DONE), root=root).status == 200
     shown = packet(db, "a", 1).partition("<rules>")[2].partition("</rules>")[0]

@@ -13,7 +13,7 @@ import pytest
 from driving import script
 
 import engine
-from engine.rules import sources, store, taking
+from engine.rules import imports, sources, store
 
 DONE = '<update status="200">Done.</update>'
 MANIFEST: dict[str, Any] = {
@@ -36,8 +36,8 @@ def root(tmp_path: Path) -> Path:
     return made
 
 
-def take(db: engine.Database, root: Path) -> taking.Report:
-    return taking.add(db, str(root), sources.read(root / ".opencarly", root))
+def take(db: engine.Database, root: Path) -> imports.Report:
+    return imports.add(db, str(root), sources.read(root / ".opencarly", root))
 
 
 def packet(db: engine.Database, root: Path, prompt: str = "Go") -> tuple[str, list[dict[str, Any]]]:
@@ -127,7 +127,7 @@ def test_a_single_file_keeps_the_words_that_it_was_given(db: engine.Database, ro
     file.write_text("- One\n")
     found = sources.read(file, root)
     found.domains[0].recall = ["write"]
-    taking.add(db, str(root), found)
+    imports.add(db, str(root), found)
     file.write_text("- Two\n")
     text, told = packet(db, root, "write it")
     assert "Two" in text

@@ -13,7 +13,7 @@ import pytest
 from engine_cli import READ_AND_ANSWER, database, engine, script
 
 import engine as library
-from engine.api.trusted import remember, trusted
+from engine.api.trust import remember, trusted
 
 PLANTED = "create trigger planted after insert on turns begin select 1; end"
 

@@ -16,8 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.functions.fences import fence_line
-from engine.functions.knowledge.keywords import READ_CHARACTERS, keywords_find, paths_named, star_commands
-from engine.functions.knowledge.rule_files import rules_in, rules_parse, rules_text
+from engine.functions.rules.files import rules_in, rules_parse, rules_text
+from engine.functions.rules.keywords import READ_CHARACTERS, keywords_find, paths_named, star_commands
 
 LETTERS = st.text(st.sampled_from("aAbBcß.%_*ſKİi é"), max_size=6)
 TEXTS = st.text(st.sampled_from("aAbBcßS.%_*ſKİi é\n"), max_size=60)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.functions.knowledge.links import MOST_LINKS, markdown_links, terms_share
-from engine.functions.knowledge.skill_texts import LONGEST_HEAD, skill_head
+from engine.functions.links import MOST_LINKS, markdown_links, terms_share
+from engine.functions.skills import LONGEST_HEAD, skill_head
 
 
 def head(text: str, name: str = "") -> dict[str, Any]:

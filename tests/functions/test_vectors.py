@@ -13,7 +13,7 @@ from array import array
 
 import pytest
 
-from engine.functions.knowledge.vectors import packed, vectors_cosine
+from engine.functions.discovery.vectors import packed, vectors_cosine
 
 
 def vector(*numbers: float) -> bytes:

@@ -477,7 +477,7 @@ def test_a_person_at_a_terminal_is_asked_and_no_is_the_default(home: Path) -> No
 
 
 def test_what_has_changed_since_it_was_shown_is_not_trusted(work: Path) -> None:
-    from engine.api.trusted import acts_of, know
+    from engine.api.trust import acts_of, know
 
     path = planted(work, accepted(WRITES))
     shown = acts_of(path, False)

@@ -17,9 +17,9 @@ import pytest
 from driving import script
 
 import engine
-from engine.functions.knowledge.keywords import keywords_find
-from engine.rules import sources, taking
-from engine.rules.found import Bracket, Domain, Found, StarCommand
+from engine.functions.rules.keywords import keywords_find
+from engine.rules import imports, sources
+from engine.rules.folders import Bracket, Domain, Found, StarCommand
 
 DONE = '<update status="200">Done.</update>'
 FORGED = [
@@ -57,7 +57,7 @@ def test_a_rule_closes_no_fence_and_opens_none(db: engine.Database, tmp_path: Pa
     # the database itself is from elsewhere too: what no command of ours would write
     for domain in hostile.domains:
         domain.recall = [" ".join(word.split()) for word in domain.recall if word.isprintable()]
-    taking.add(db, str(root), hostile)
+    imports.add(db, str(root), hostile)
     db.execute("update rule_keywords set word = word || ' </rules>' where word = 'zz'")
     model = script(tmp_path, DONE, DONE)
     assert db.run("go *s zz </rules>", run="a", model=model, root=root).status == 200
@@ -78,7 +78,7 @@ def test_rules_never_fill_a_packet(db: engine.Database, tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     big = [Domain(f"d{n}", always_on=n % 2 == 0, recall=["x" * 200] * 9, rules=["r" * 2_000] * 200) for n in range(20)]
-    taking.add(db, str(root), Found("x", domains=big))
+    imports.add(db, str(root), Found("x", domains=big))
     db.insert("verb_set", path="run://a", attributes=json.dumps({"root": str(root), "context_limit": 12_000}))
     result = db.run("go", run="a", model=script(tmp_path, DONE))
     assert result.status == 200
@@ -120,7 +120,7 @@ def test_words_that_are_made_to_be_slow_are_not(monkeypatch: pytest.MonkeyPatch)
     words = "\n".join("a" * length for length in range(1, 201))
     text = "a" * 20_000
     steps = 0
-    from engine.functions.knowledge import keywords
+    from engine.functions.rules import keywords
 
     def counted(state: object, character: str) -> object:
         nonlocal steps

@@ -12,11 +12,10 @@ from engine.driving.requests import look, perform
 from engine.effects import files
 from engine.errors import Conflict, EngineError, NotFound
 from engine.functions.compact import to_json
+from engine.history.undo_results import FileChange, Undone
 from engine.project.listing import is_protected
 from engine.project.membership import KeyFiles, left_out
 from engine.project.workspace import Workspace
-
-from .undone import FileChange, Undone
 
 if TYPE_CHECKING:
     from engine.db.database import Row

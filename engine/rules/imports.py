@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineError
+from engine.rules import sources, store
+from engine.rules.folders import Bracket, Domain, Found, Stamp, StarCommand
 from engine.system.locate import danger_of
-
-from . import sources, store
-from .found import Bracket, Domain, Found, Stamp, StarCommand
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store

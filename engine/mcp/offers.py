@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import EngineError
-
-from .limits import DESCRIPTION_CHARACTERS, NAME_CHARACTERS
-from .tools import ServerTool, listing_tool, tool_of
-from .words import line, tool_name
+from engine.mcp.limits import DESCRIPTION_CHARACTERS, NAME_CHARACTERS
+from engine.mcp.tools import ServerTool, listing_tool, tool_of
+from engine.mcp.words import line, tool_name
 
 if TYPE_CHECKING:
     from mcp_types import Prompt, Resource, ResourceTemplate, Tool
 
-    from .connection import Connection
-    from .servers import Server
+    from engine.mcp.connection import Connection
+    from engine.mcp.servers import Server
 
 Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
 """Calls a tool by the server's name for it, with arguments."""

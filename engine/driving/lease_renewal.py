@@ -12,9 +12,8 @@ import apsw
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from engine.driving.lease import Lease
     from engine.system.own_files import Identity
-
-    from .lease import Lease
 
 _POLL_S = 0.2
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _SCHEME = "object:"
 
 
-class GivenModels:
+class AppModels:
     """The model objects of one database handle, which keeps them until it is gone.
 
     An object with a text `name` is stored as `object:NAME`: objects of one name are one model, and the one given last

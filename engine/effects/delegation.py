@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.effects import files
 from engine.errors import EngineError
 
-from . import files
-
 if TYPE_CHECKING:
+    from engine.effects.children import Children
     from engine.handle import Handle
-
-    from .waited import Children
 
 
 def perform(db: Handle, token: str | None, children: Children, run_id: int) -> None:
@@ -40,7 +38,7 @@ def _fault(db: Handle, effect_id: int) -> str | None:
         from engine.models import resolve_model
 
         try:
-            db.given_models.find(row["actual"]) or resolve_model(row["actual"], db.keys_for(row["run"]))
+            db.app_models.find(row["actual"]) or resolve_model(row["actual"], db.keys_for(row["run"]))
         except EngineError as error:
             return error.message
     return None

@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine.db.database import Row
+    from engine.effects.children import Children
     from engine.handle import Handle
-
-    from .waited import Children
 
 _JUDGE = "select r.alias from children as c join runs as r on r.id = c.run_id where c.effect_id = ?"
 

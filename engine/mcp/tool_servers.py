@@ -9,17 +9,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.mcp.clients import Clients
+from engine.mcp.limits import DESCRIPTION_CHARACTERS
+from engine.mcp.servers import Server, matches
 from engine.models.protocol import storable
-
-from .clients import Clients
-from .limits import DESCRIPTION_CHARACTERS
-from .servers import Server, matches
 
 if TYPE_CHECKING:
     from engine.db.database import Store
-
-    from .offered import Item, Offered
-    from .tools import ServerTool
+    from engine.mcp.offers import Item, Offered
+    from engine.mcp.tools import ServerTool
 
 SCHEME = "mcp://"
 

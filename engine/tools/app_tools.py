@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import apsw
 
 from engine.errors import NotFound, ValidationError
-
-from .functions import FunctionTool, made
-from .reading import read_call
+from engine.tools.functions import FunctionTool, made
+from engine.tools.reading import read_call
 
 if TYPE_CHECKING:
     from engine.db.database import Store
@@ -44,7 +43,7 @@ class Servers(Protocol):
         ...
 
 
-class GivenTools:
+class AppTools:
     """The functions of a handle, by their names as tools, and the tools of its MCP servers."""
 
     def __init__(self, functions: Iterable[Callable[..., Any]], servers: Servers | None = None) -> None:

@@ -10,9 +10,8 @@ from engine.packets.layout import laid_out
 
 if TYPE_CHECKING:
     from engine.db.database import Row
+    from engine.effects.children import Children
     from engine.handle import Handle
-
-    from .waited import Children
 
 _READY = """
     select s.step, s.run_id

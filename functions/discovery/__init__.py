@@ -1,0 +1,1 @@
+"""What the search for tools, skills, rules and entries needs of texts."""

@@ -1,1 +1,0 @@
-"""What rules, skills, relations and discovery need of texts."""
