@@ -16,6 +16,7 @@ from engine.db.connections import MEMORY
 from engine.db.database import Bindings, Row
 from engine.errors import Conflict, ValidationError
 from engine.history.past import Past
+from engine.transfer.run_files import RunFiles
 from engine.workflows.runs import WorkflowRuns
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _TEXT = "a text or None"
 _CALLBACKS = dict.fromkeys(("on_event", "on_proposal", "on_driver"), "a function or None")
 
 
-class Database(Past, WorkflowRuns):
+class Database(Past, WorkflowRuns, RunFiles):
     """An open engine file, with methods for its runs. `engine.open` makes it."""
 
     _pool: Pool | None = None
