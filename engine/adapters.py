@@ -1,4 +1,4 @@
-"""Adapters: what serves runs to others by a protocol. `engine acp` is one; plugins and files bring more.
+"""Adapters: what serves runs to others by a protocol. `engine serve acp` is one; plugins and files bring more.
 
 spec: @adapters
 """

@@ -9,9 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from copy import copy
 from functools import cache
-from inspect import getdoc
 from types import TracebackType
 from typing import Annotated, Any
 
@@ -19,51 +17,10 @@ import typer
 
 from engine.system import secrets
 
-from .commands import (
-    answers,
-    chat,
-    config,
-    costs,
-    doctor,
-    events,
-    files,
-    find,
-    get,
-    grants,
-    init,
-    keys,
-    lifecycle,
-    look,
-    mcp,
-    models,
-    naming,
-    packets,
-    past,
-    personas,
-    plan,
-    policy,
-    proposals,
-    relations,
-    rpc,
-    rules,
-    run,
-    serve,
-    shell,
-    skills,
-    sql,
-    status,
-    stream,
-    threads,
-    tools,
-    trust,
-    undo,
-    verbs,
-    workflow,
-)
 from .commands.completing import complete_for_bash, is_for_bash
 from .commands.exits import FAILED, INTERRUPTED, exit_code
 from .commands.given import take_as_given
-from .commands.grouped import Grouped, Listed, Quoted
+from .commands.grouped import Grouped
 from .commands.hiding import command
 from .commands.printing import print_error
 from .errors import EngineError, NotFound
@@ -71,8 +28,6 @@ from .plugin_places import count_configuration
 from .version import version_line
 
 _NAME = "engine"
-_COMPLETE = "_ENGINE_COMPLETE"
-"""The variable by which a shell asks for completions."""
 
 app = typer.Typer(
     name=_NAME,
@@ -82,63 +37,6 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-for _each in (
-    init.init,
-    run.run,
-    chat.chat,
-    status.status,
-    look.runs,
-    look.show,
-    look.log,
-    costs.costs,
-    events.events,
-    find.find,
-    plan.plan,
-    packets.packet,
-    past.context,
-    past.diff,
-    get.get,
-    stream.stream,
-    verbs.set_,
-    verbs.rm,
-    verbs.cp,
-    verbs.mv,
-    lifecycle.resume,
-    lifecycle.abort,
-    naming.rename,
-    naming.label,
-    naming.archive,
-    lifecycle.fork,
-    undo.undo,
-    undo.rewind,
-    lifecycle.purge,
-    proposals.proposals,
-    proposals.resolve,
-    grants.grants,
-    config.config,
-    trust.trust,
-):
-    app.command(_each.__name__.rstrip("_"), cls=Quoted)(_each)
-app.add_typer(files.app, name="files", cls=Listed)
-app.add_typer(skills.app, name="skills", cls=Listed)
-app.add_typer(personas.app, name="personas", cls=Listed)
-app.add_typer(policy.app, name="policy", cls=Listed)
-app.add_typer(threads.app, name="threads", cls=Listed)
-app.add_typer(tools.app, name="tools", cls=Listed)
-app.add_typer(answers.app, name="cache", cls=Listed)
-app.add_typer(rules.app, name="rules", cls=Listed)
-app.add_typer(workflow.app, name="workflow", cls=Listed)
-app.add_typer(relations.app, name="relations", cls=Listed)
-app.command("acp", cls=Quoted)(serve.acp)
-app.command("serve", cls=Quoted)(serve.serve)
-app.command("sql")(sql.sql)
-app.command("shell")(shell.shell)
-app.command("rpc")(rpc.rpc)
-app.add_typer(models.app, name="models", cls=Listed)
-app.add_typer(keys.app, name="keys", cls=Listed)
-app.add_typer(mcp.app, name="mcp", cls=Listed)
-app.command("doctor")(doctor.doctor)
 
 
 @app.callback()
@@ -167,51 +65,11 @@ def _version(wanted: bool) -> None:
 
 
 @cache
-def command_line(name: str) -> Any:
-    """The command line with the command of that name, made once; of the others it knows what help lists of them.
-
-    To make all of them takes longer than most run.
-    """
-    chosen = copy(app)
-    chosen.registered_commands = [each if each.name == name else _listed(each) for each in app.registered_commands]
-    chosen.registered_groups = [each if each.name == name else _listed_group(each) for each in app.registered_groups]
-    return _made(chosen)
-
-
-@cache
-def _every_command() -> Any:
-    return _made(app)
-
-
-def _made(commands: typer.Typer) -> Any:
-    command: Any = typer.main.get_command(commands)
-    take_as_given(command)
-    return command
-
-
-def _listed(command: Any) -> Any:
-    """A command without its parameters."""
-    told = copy(command)
-    told.help, told.callback = command.help or getdoc(command.callback), lambda: None
-    return told
-
-
-def _listed_group(group: Any) -> Any:
-    """A group without its commands."""
-    told = copy(group)
-    told.typer_instance = copy(group.typer_instance)
-    told.typer_instance.registered_commands = []
-    return told
-
-
-def _called(arguments: Sequence[str]) -> Any:
-    """The command line for these words; a completion is told of all commands."""
-    if _COMPLETE in os.environ:
-        return _every_command()
-    # the options before it take no values
-    first = next((word for word in arguments if not word.startswith("-")), "")
-    names = {each.name for each in app.registered_commands} | {each.name for each in app.registered_groups}
-    return command_line(first if first in names else "")
+def command_line() -> Any:
+    """The command line; a command is imported and made when it is called, completed or shown."""
+    made = typer.main.get_command(app)
+    take_as_given(made)
+    return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -247,7 +105,7 @@ def _performed(arguments: Sequence[str] | None) -> int:
         if hasattr(output, "reconfigure"):
             output.reconfigure(errors="backslashreplace")
     try:
-        _called(sys.argv[1:] if arguments is None else arguments)(arguments, prog_name=_NAME)
+        command_line()(arguments, prog_name=_NAME)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else FAILED
     except KeyboardInterrupt:  # before the command line was read; afterwards each command sees to it

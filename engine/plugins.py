@@ -130,7 +130,7 @@ class Hooks:
 
     @hookspec
     def engine_adapters(self) -> Mapping[str, Adapter]:
-        """What serves runs by a protocol, by the name that `engine serve --adapter` takes: a function of a `Serving`."""
+        """What serves runs by a protocol, by the name that `engine serve adapter` takes: a function of a `Serving`."""
         return {}
 
 

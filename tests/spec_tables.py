@@ -14,10 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import typer.main
-
 import engine
-from engine.cli import app
+from engine.cli import command_line
 from engine.functions.catalogue import Late, own_functions
 from engine.functions.limits import LIMITS
 from engine.rpc.methods import METHODS, NOTIFICATIONS, Method
@@ -287,14 +285,16 @@ def _first_line(call: Any) -> str:
 
 def commands() -> str:
     """The commands of the command line with their arguments and options."""
-    return table("command, what it does, options", _commands(typer.main.get_command(app), "engine"))
+    return table("command, what it does, options", _commands(command_line(), "engine"))
 
 
 def _commands(group: Any, name: str) -> Iterator[tuple[str, str, str]]:
-    for word, command in group.commands.items():
+    context: Any = None  # what click asks for, and these groups do not need
+    for word in group.list_commands(context):
+        command = group.get_command(context, word)
         called = f"{name} {word}"
         yield _code(" ".join([called, *_arguments(command)])), command.get_short_help_str(200), _options(command)
-        if hasattr(command, "commands"):
+        if hasattr(command, "list_commands"):
             yield from _commands(command, called)
 
 

@@ -48,7 +48,7 @@ def set_mode(session: Session, mode: str, known: Sequence[str]) -> None:
     `NotFound` (404) for a mode that there is not.
     """
     if mode in MODES and mode not in known:
-        raise PermissionDenied(f"mode {mode!r}: only who starts 'engine acp --yolo' has it")
+        raise PermissionDenied(f"mode {mode!r}: only who starts 'engine serve acp --yolo' has it")
     if mode not in known:
         raise NotFound(f"mode {mode[:100]!r}: there is none; there are {', '.join(known)}")
     session.mode = mode

@@ -51,7 +51,7 @@ class Lines:
         self._unread = 0
         self._answered = asyncio.Event()
         for work in (self._read_lines, self._write_lines):
-            threading.Thread(target=work, name=f"engine acp {work.__name__}", daemon=True).start()
+            threading.Thread(target=work, name=f"engine serve acp {work.__name__}", daemon=True).start()
 
     async def receive(self) -> dict[str, Any] | None:
         """The next message; None when the client is gone."""

@@ -27,7 +27,7 @@ def serve(serving: Serving) -> None:
     """Serve the client at stdin and stdout until it is gone or a signal comes; a second one ends the process at once."""
     if os.isatty(0):
         sys.stderr.write(
-            "engine acp: speaks with an editor over stdin and stdout; the README says how to name it there\n"
+            "engine serve acp: speaks with an editor over stdin and stdout; the README says how to name it there\n"
         )
     source, target = _own_descriptors()
     _log_to_stderr()
@@ -82,6 +82,6 @@ class _Line(logging.Formatter):
 
 def _log_to_stderr() -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Line("engine acp: %(message)s"))
+    handler.setFormatter(_Line("engine serve acp: %(message)s"))
     handler.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_info[1], ConnectionError)))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

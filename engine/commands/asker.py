@@ -183,7 +183,7 @@ class Asker:
 
         number = give_grant(self._db, run, kind, target, whole_project=whole_project, by=self.decided_by)
         meant = one_line(target, 60) if target is not None else f"{_KINDS[kind]} of this run"
-        say(f"grant {number}: {meant}; 'engine grants --revoke {number}' takes it back", dim=True)
+        say(f"grant {number}: {meant}; 'engine allow grants --revoke {number}' takes it back", dim=True)
 
     def _answer(self, proposal: Mapping[str, Any]) -> str | None:
         options = options_of(proposal)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .exits import exit_code
-from .grouped import GROUPS, SENTENCE
 from .printing import print_error, say, visible
 from .shared import absolute_model, nearest, run_or_latest
+from .tree import COMMANDS
 
 if TYPE_CHECKING:
     from .chat_session import Session
@@ -45,33 +45,38 @@ def perform(session: Session, text: str) -> None:
 
 def names() -> dict[str, str]:
     """All commands that a session takes, with what they do."""
-    from engine.cli import command_line
-
-    commands = command_line("").commands
-    order = [name for group in GROUPS.values() for name in group if name in commands and name not in _NOT_HERE]
-    of_engine = {name: commands[name].get_short_help_str(SENTENCE) for name in order}
+    of_engine = {name: place.line for name, place in COMMANDS.items() if name not in _NOT_HERE}
     return {**{name: told for name, (told, _) in OWN.items()}, **{k: v for k, v in of_engine.items() if k not in OWN}}
 
 
 def as_line(session: Session, name: str, words: Sequence[str]) -> list[str]:
     """The command line that a command stands for: with the --db of the session, and its run where it takes one first."""
+    command, called, rest = _command(name, words)
     given = [] if session.given is None else ["--db", str(session.given)]
-    if hasattr(_command(name), "commands") and words and not words[0].startswith("-"):
-        return [name, words[0], *given, *words[1:]]  # options go behind the subcommand
-    run = [str(session.run)] if _takes_run(name) and not session.is_new else []
-    return [name, *given, *run, *words]
+    run = [str(session.run)] if _takes_run(command) and not session.is_new else []
+    return [*called, *given, *run, *rest]
 
 
-def _takes_run(name: str) -> bool:
-    """Whether the first word that a command takes is a run."""
-    arguments = [each for each in _command(name).params if each.param_type_name == "argument"]
-    return bool(arguments) and arguments[0].name == "run"
-
-
-def _command(name: str) -> Any:
+def _command(name: str, words: Sequence[str]) -> tuple[Any, list[str], list[str]]:
+    """The command that words name, its words, and the words behind it."""
     from engine.cli import command_line
 
-    return command_line(name).commands[name]
+    context: Any = None  # what click asks for, and these groups do not need
+    called, rest = [name], [*words]
+    command = command_line().get_command(context, name)
+    while rest and hasattr(command, "get_command"):
+        below = command.get_command(context, rest[0])
+        if below is None:
+            break
+        command = below
+        called.append(rest.pop(0))
+    return command, called, rest
+
+
+def _takes_run(command: Any) -> bool:
+    """Whether the first word that a command takes is a run."""
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    return bool(arguments) and arguments[0].name == "run"
 
 
 def _call(session: Session, name: str, words: list[str]) -> None:
@@ -83,22 +88,12 @@ def _call(session: Session, name: str, words: list[str]) -> None:
         raise ValidationError(
             f"/{name}: no such command; {nearest(name, names(), '/help lists them')}; a blank before it makes it a prompt"
         )
-    if _takes_run(name) and session.is_new:
+    if _takes_run(_command(name, words)[0]) and session.is_new:
         raise NotFound(f"/{name}: there is no run yet; a prompt begins one, /run NAME goes on with another")
-    if name == "diff" and not words:
-        words = _last_turns(session)
     was_new = session.is_new
     session.note(main(as_line(session, name, words)))
     if session.is_new and not was_new:
         say("the run is gone; a prompt begins a new one", "yellow")
-
-
-def _last_turns(session: Session) -> list[str]:
-    """The last two turns of the run."""
-    rows = session.db.rows(
-        "select turn from past_turns where run = ? and seen_at is not null order by turn desc limit 2", (session.run,)
-    )
-    return [str(row["turn"]) for row in reversed(rows)]
 
 
 def _help(_: Session, words: list[str]) -> None:

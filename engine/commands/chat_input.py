@@ -179,7 +179,7 @@ def _completions(words: list[str], typed: str) -> list[str]:
     """What may stand behind `words` of a command line and begins with `typed`; nothing where anything fails."""
     from engine.cli import command_line
 
-    line = command_line(words[0])
+    line = command_line()
     shells = import_module(f"{CLICK}.shell_completion")
     try:
         found = shells.get_completion_class("zsh")(line, {}, "engine", "").get_completions([*words], typed)

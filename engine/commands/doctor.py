@@ -78,7 +78,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _extra("meaning", "wordllama", "wordllama", "finding by meaning")
     yield _extra("symbols", "tree_sitter_go", "tree-sitter-go", "summaries of sources other than Python")
     yield _extra("tokenizers", "tokenizers", "tokenizers", "exact counts of tokens")
-    yield _extra("rpc", "websockets", "websockets", "runs for other programs: engine rpc")
+    yield _extra("rpc", "websockets", "websockets", "runs for other programs: engine serve rpc")
     yield _extra("acp", "acp", "agent-client-protocol", "editors, by the Agent Client Protocol")
     yield _extra("mcp", "mcp", "mcp", "MCP servers")
     yield _weights()

@@ -273,6 +273,6 @@ def say_how_to_resolve(db: Database, run: str, given: Path | None) -> None:
             say(f"  {each}")
         # of a path that two runs of the tree have, the run is named
         named = run if paths.count(proposal["path"]) == 1 else proposal["run"]
-        line = f"engine resolve{flag} {named} {shlex.quote(shown_path(proposal['path']))}"
-        accepting = "--answer TEXT" if proposal["kind"] == "question" else "--accept"
-        say(f"  {line} {accepting} --continue\n  {line} --reject --reason WHY --continue")
+        where = f"{flag} {named} {shlex.quote(shown_path(proposal['path']))}"
+        answer = " --answer TEXT" if proposal["kind"] == "question" else ""
+        say(f"  engine accept{where}{answer} --continue\n  engine reject{where} --reason WHY --continue")

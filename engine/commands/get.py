@@ -1,4 +1,4 @@
-"""`engine get`: print what a run knows under a path."""
+"""`engine entry get`: print what a run knows under a path."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def get(
 
     \b
     Examples:
-      engine get demo known://plan
-      engine get demo notes.md --line -20
-      engine get demo 'known://**'
-      engine get demo src/main.py --visible > main.py
+      engine entry get demo known://plan
+      engine entry get demo notes.md --line -20
+      engine entry get demo 'known://**'
+      engine entry get demo src/main.py --visible > main.py
     """
     from engine.driving.requests import carry_out, located
     from engine.errors import error_for

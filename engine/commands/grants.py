@@ -1,4 +1,4 @@
-"""`engine grants`: what was allowed beforehand, and its revocation."""
+"""`engine allow grants`: what was allowed beforehand, and its revocation."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def grants(
 
     \b
     Examples:
-      engine grants
-      engine grants --revoke 3
+      engine allow grants
+      engine allow grants --revoke 3
     """
     from engine.effects.gate import revoke_grant
     from engine.system.locate import database_to_read

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
-from typer import BadParameter
+from typer import BadParameter, Typer
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
+from .given import take_as_given
 from .printing import shown_error
+from .tree import COMMANDS, DAILY, ELSEWHERE, Place
 
 _WRONG_USAGE: Any = BadParameter.__mro__[1]
 """`UsageError`: that of click, or of the copy of click that newer versions of typer bring along."""
@@ -26,37 +30,6 @@ _MEANT = {
     "less_than_equal": "is {le:g} or less, not {value}",
 }
 """What is wrong with a value, by pydantic's name for it."""
-
-GROUPS = {
-    "Work": ("run", "chat", "resume", "abort", "workflow"),
-    "Name": ("rename", "label", "archive"),
-    "Look": ("status", "runs", "show", "log", "events", "plan", "costs", "find", "packet", "context", "diff", "stream"),
-    "Decide": ("proposals", "resolve", "grants", "policy", "threads", "trust"),
-    "Entries and files": ("get", "set", "rm", "cp", "mv", "files", "relations"),
-    "Go back": ("undo", "rewind", "fork", "purge"),
-    "Knowledge": ("init", "rules", "skills", "personas", "cache"),
-    "Serve": ("acp", "rpc", "serve"),
-    "Set up": ("config", "models", "keys", "mcp", "tools", "doctor", "sql", "shell"),
-}
-"""The commands of each group, in the order in which they are listed."""
-
-
-_MEANT_COMMANDS = {
-    "ask": "run",
-    "delete": "purge",
-    "exec": "run",
-    "history": "log",
-    "install": "models install",
-    "list": "runs",
-    "ls": "runs",
-    "ps": "status",
-    "remove": "purge",
-    "sessions": "runs",
-    "session": "runs",
-    "settings": "config",
-    "stop": "abort",
-}
-"""What other programs call a command of this one."""
 
 
 class _Nearest(TyperGroup):
@@ -75,7 +48,7 @@ class _Nearest(TyperGroup):
         names = self.list_commands(ctx)
         if ctx.parent is None and " " in name.strip():
             return 'to run an agent on a prompt: engine run "…"'
-        meant = _MEANT_COMMANDS.get(name) if ctx.parent is None else None
+        meant = ELSEWHERE.get(name) if ctx.parent is None else None
         near = [meant] if meant else get_close_matches(name.lower(), names, 1, _NEAR)
         if near:
             return f"did you mean '{ctx.command_path} {near[0]}'?"
@@ -88,11 +61,41 @@ _FEW = 12
 """So many commands are all named."""
 
 
-class Grouped(_Nearest):
-    """The commands of the engine; its help lists them by `GROUPS`, and last those that are in none.
+class Lazy(_Nearest):
+    """A group whose commands are imported and made when one of them is asked for; lists have their lines by `tree`."""
+
+    below: Mapping[str, Place]
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's own signature
+        """The names of the commands."""
+        return [*self.below]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's own signature
+        """The command of that name, made once; None where there is none."""
+        if cmd_name not in self.below:
+            return None
+        if cmd_name not in self.commands:
+            self.commands[cmd_name] = made(cmd_name, self.below[cmd_name])
+        return self.commands[cmd_name]
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """The names that begin so, and options."""
+        item = import_module(f"{CLICK}.shell_completion").CompletionItem
+        found = [item(name, help=place.line) for name, place in self.below.items() if name.startswith(incomplete)]
+        return [*found, *TyperCommand.shell_complete(self, ctx, incomplete)]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - click's own signature
+        """Write the list of the commands."""
+        write_list(formatter, "Commands", self.below, max(map(len, self.below)))
+
+
+class Grouped(Lazy):
+    """The commands of the engine; its help lists those of every day, by what people want to do.
 
     An error of usage repeats an argument as other errors do: cut where it is long, with escapes for what a terminal obeys.
     """
+
+    below = COMMANDS
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         """Read the command line as far as the command."""
@@ -104,21 +107,44 @@ class Grouped(_Nearest):
         with _readable_errors():
             return super().invoke(ctx)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - click's own signature
         """Write a list for each group, with the first columns aligned over all of them."""
-        grouped = {name for names in GROUPS.values() for name in names}
-        rest = tuple(name for name in self.list_commands(ctx) if name not in grouped)
-        width = max(map(len, self.list_commands(ctx)))
-        for title, names in {**GROUPS, "More": rest}.items():
-            known = [(name, self.get_command(ctx, name)) for name in names]
-            rows = [
-                (name.ljust(width), command.get_short_help_str(SENTENCE))
-                for name, command in known
-                if command is not None
-            ]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+        width = max(len(name) for places in DAILY.values() for name in places)
+        for title, places in DAILY.items():
+            write_list(formatter, title, places, width)
+        formatter.write_paragraph()
+        formatter.write_text("'engine COMMAND -h' explains a command. 'engine help --all' lists every command.")
+
+
+def write_list(formatter: Any, title: str, places: Mapping[str, Place], width: int) -> None:
+    """Write a titled list of commands, the names padded to `width` characters."""
+    with formatter.section(title):
+        formatter.write_dl([(name.ljust(width), place.line) for name, place in places.items()])
+
+
+def made(name: str, place: Place) -> Any:
+    """The command of a place, imported and made."""
+    found = getattr(import_module(f"engine.commands.{place.module}"), place.name)
+    holder = Typer(rich_markup_mode=None)
+    holder.callback()(_nothing)
+    if isinstance(found, Typer):
+        holder.add_typer(found, name=name, cls=Listed)
+    elif place.below:
+        group = Typer(rich_markup_mode=None)
+        group.callback(invoke_without_command=True)(found)
+        holder.add_typer(group, name=name, cls=Lazy)
+    else:
+        holder.command(name, cls=Quoted)(found)
+    command: Any = get_command(holder)
+    command = command.commands[name]
+    if place.below:
+        command.below = place.below
+    take_as_given(command)
+    return command
+
+
+def _nothing() -> None:
+    """What makes a holder a group."""
 
 
 class Listed(_Nearest):

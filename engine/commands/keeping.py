@@ -46,7 +46,7 @@ def stay_attached(db: Database, given: Path | None, interrupt: Interrupt, *, wai
         for row in kept:
             path = shown_path(row["path"])
             say(f"kept: {path} goes on; this shows what it prints:", "cyan")
-            say(f"  engine stream{db_flag(given)} {row['run']} {shlex.quote(path)} --follow")
+            say(f"  engine runs output{db_flag(given)} {row['run']} {shlex.quote(path)} --follow")
         say(f"Ctrl-C ends {'it' if len(kept) == 1 else f'all {len(kept)}'}", dim=True)
         db.kept_jobs.wait()
     _end(db, alive)

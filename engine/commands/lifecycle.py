@@ -62,7 +62,7 @@ def resume(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Go on with a run that stopped before its end.
+    """Continue a run that stopped before its end.
 
     Such a run was interrupted, had a proposal decided, or has prompts queued. An aborted prompt stays aborted; one that was
     stopped at a limit goes on with --max-turns or --max-seconds. Where there is nothing to resume, the exit code is 7.
@@ -194,10 +194,10 @@ def purge(
 
     \b
     Examples:
-      engine purge demo
-      engine purge --idle 90d
-      engine purge demo --tree
-      engine purge demo --yes --json
+      engine runs purge demo
+      engine runs purge --idle 90d
+      engine runs purge demo --tree
+      engine runs purge demo --yes --json
     """
     from engine.errors import ValidationError
 

@@ -12,7 +12,7 @@ from .completing import complete_label, complete_turn
 from .naming import called, with_labels
 from .printing import cost_cell, costs, dollars, one_line, print_json, print_table, print_text, say, visible
 from .rule_lines import rule_lines, rules_of_run
-from .shared import DbOption, JsonOption, RunArgument, db_flag, open_to_read, run_or_latest
+from .shared import DbOption, JsonOption, RunArgument, db_flag, is_alone, open_to_read, run_or_latest
 from .story import print_story, story
 from .undriven import say_undriven, undriven
 from .wrapping import line_width, wrapped
@@ -78,6 +78,7 @@ _COSTS = """
 
 
 def runs(
+    context: typer.Context,
     label: Annotated[
         str | None,
         typer.Option("--label", metavar="LABEL", help="Only runs that have it.", autocompletion=complete_label),
@@ -86,7 +87,7 @@ def runs(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List the runs of the database, the latest first.
+    """List, name, archive and remove runs. Without a command it lists them, the latest first.
 
     Child runs are listed below their parent, and tree_cost includes them. A run without a title shows the start of its
     first prompt. Times are UTC. If a run was interrupted, the last line shows the command that resumes it; in JSON it is
@@ -97,7 +98,10 @@ def runs(
       engine runs
       engine runs --label q3
       engine runs --json | jq -r '.[].run'
+      engine runs rename gpt_5_1124_101500 billing
     """
+    if not is_alone(context, label, archived, as_json, db):
+        return
     with open_to_read(db) as database:
         rows = database.rows(_RUNS, {"archived": archived, "label": label})
         left = undriven(database)

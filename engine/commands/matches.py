@@ -56,7 +56,7 @@ def found(db: Database, run: str, path: str) -> tuple[bool, list[Row]]:
         # to a glob no path is near
         names = db.tuples(recent, (run, is_glob, _MOST_NEAR))
         hint = nearest(
-            path, (name for (name,) in names), f"'engine get {run} \"**\"' lists files, 'engine context' more"
+            path, (name for (name,) in names), f"'engine entry get {run} \"**\"' lists files, 'engine context' more"
         )
         raise NotFound(f"run {run!r}: {path} not found; {hint}")
     return is_glob, rows

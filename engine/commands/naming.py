@@ -1,4 +1,4 @@
-"""`engine rename`, `label` and `archive`: what runs are called, and which of them lists leave out."""
+"""`engine runs rename`, `label` and `archive`: what runs are called, and which of them lists leave out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rename(
 
     \b
     Example:
-      engine rename gpt_5_1124_101500 billing
+      engine runs rename gpt_5_1124_101500 billing
     """
     with open_existing(db) as database:
         old = run_or_latest(database, run)
@@ -62,8 +62,8 @@ def label(
 
     \b
     Examples:
-      engine label billing urgent q3
-      engine label billing --title "Invoices with two currencies" --rm urgent
+      engine runs label billing urgent q3
+      engine runs label billing --title "Invoices with two currencies" --rm urgent
       engine runs --label q3
     """
     with open_existing(db) as database:
@@ -93,9 +93,9 @@ def archive(
 
     \b
     Examples:
-      engine archive billing trial-2
-      engine archive --idle 30d
-      engine archive billing --undo
+      engine runs archive billing trial-2
+      engine runs archive --idle 30d
+      engine runs archive billing --undo
     """
     if bool(run) == (idle is not None):
         raise typer.BadParameter("name runs or give --idle SPAN, not both")

@@ -1,4 +1,4 @@
-"""`engine context` and `diff`: show the context of a run, now or at a turn, and compare two turns."""
+"""`engine context`: show the context of a run, now or at a turn, and compare two turns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .completing import complete_path, complete_run, complete_turn
+from .completing import complete_path, complete_turn
 from .differences import difference, print_difference, print_title
 from .printing import print_json, print_table, print_text, say, shown_path
 from .shared import DbOption, JsonOption, RunArgument, open_to_read, open_to_write, run_or_latest, stored_path
@@ -49,6 +49,10 @@ def context(
         int | None,
         typer.Option("--at", metavar="TURN", help="As turn TURN saw it; default: now.", autocompletion=complete_turn),
     ] = None,
+    compared: Annotated[
+        tuple[int, int] | None,
+        typer.Option("--diff", metavar="N M", help="Compare what turns N and M saw.", show_default=False),
+    ] = None,
     visible: VisibleOption = None,
     summarized: SummarizedOption = None,
     archived: ArchivedOption = None,
@@ -58,7 +62,8 @@ def context(
     """List the entries in a run's context, now or at a turn.
 
     With the PATH of an entry its text is printed, of an archived one too. --visible, --summarized and --archived first
-    change how the next packet shows the entries that a pattern matches.
+    change how the next packet shows the entries that a pattern matches. --diff lists the entries that appeared,
+    disappeared, changed or moved in visibility; with a PATH it prints the change of that entry.
 
     \b
     Examples:
@@ -66,6 +71,8 @@ def context(
       engine context demo --at 2
       engine context demo known://plan --at 2
       engine context demo 'known://**' --json
+      engine context demo --diff 2 5
+      engine context demo known://plan --diff 2 5
       engine context demo --visible 'src/*.py' --archived 'known://old/**'
     """
     from engine.system.locate import database_to_read
@@ -77,6 +84,11 @@ def context(
         raise typer.BadParameter(
             "the past cannot be changed; 'engine fork RUN --at N' goes on from it", param_hint="--at"
         )
+    if compared is not None:
+        if changing or at is not None:
+            raise typer.BadParameter("it compares two turns; leave the other options out", param_hint="--diff")
+        _compare(run, compared, path, as_json, db)
+        return
     with open_to_write(database_to_read(db, Path.cwd())) if changing else open_to_read(db) as database:
         alias = run_or_latest(database, run)
         if changing:
@@ -102,36 +114,15 @@ def context(
             say("\nbodies: with a PATH or --json; 'engine packet' has the text as it was sent", dim=True)
 
 
-def diff(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)],
-    before: Annotated[int, typer.Argument(metavar="N", help="The turn to compare.", autocompletion=complete_turn)],
-    after: Annotated[
-        int, typer.Argument(metavar="M", help="The turn to compare it with.", autocompletion=complete_turn)
-    ],
-    path: PathArgument = None,
-    as_json: JsonOption = False,
-    db: DbOption = None,
-) -> None:
-    """Compare the context of two turns.
-
-    It lists the entries that appeared, disappeared, changed, or moved in visibility. With a PATH the change of that entry
-    is printed. JSON has the bodies.
-
-    \b
-    Examples:
-      engine diff demo 2 5
-      engine diff demo 2 5 known://plan
-      engine diff demo 2 5 '**' | less
-      engine diff demo 2 5 --json
-    """
-
-    path = stored_path(path)
+def _compare(run: str | None, turns: tuple[int, int], path: str | None, as_json: bool, db: Path | None) -> None:
+    """Print how the contexts of two turns differ."""
+    before, after = turns
     with open_to_read(db) as database:
         alias = run_or_latest(database, run)
-        for turn in (before, after):
+        for turn in turns:
             _check_sent(database, alias, turn)
         rows = database.rows(_CHANGES, {"run": alias, "before": before, "after": after, "path": path})
-        if path is not None and not rows and not _was_there(database, alias, (before, after), path):
+        if path is not None and not rows and not _was_there(database, alias, turns, path):
             _fail_for(alias, path, f"is not in the context of turn {before} or {after}", f" --at {before}")
     same = f"{alias}: turns {before} and {after} saw {'the same' if path is None else f'{path} the same'}"
     if as_json:

@@ -1,4 +1,4 @@
-"""Reads the text that is piped to `engine run` and joins its prompt, and the one that `engine set` writes."""
+"""Reads the text that is piped to `engine run` and joins its prompt, and the one that `engine entry set` writes."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def plan(
     \b
     Examples:
       engine plan
-      engine set demo plan://release - < plan.md
+      engine entry set demo plan://release - < plan.md
       engine plan demo plan://release
       engine plan demo --json | jq '.[].steps[] | select(.status != "done")'
     """
@@ -66,7 +66,7 @@ def plan(
     if as_json:
         print_json(chosen)
     elif not chosen:
-        say(f"{alias}: no plan; the model, or 'engine set {alias} plan://NAME', writes one")
+        say(f"{alias}: no plan; the model, or 'engine entry set {alias} plan://NAME', writes one")
     for place, row in enumerate([] if as_json else chosen):
         if place:
             typer.echo()

@@ -1,4 +1,4 @@
-"""`engine policy`: what becomes of command lines, whoever would be asked about them."""
+"""`engine allow policy`: what becomes of command lines, whoever would be asked about them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def policy(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
 
     \b
     Examples:
-      engine policy
-      engine policy explain 'cd src && vim main.py'
-      engine policy add 'pytest *' --accept
-      engine policy add 'git push*' --ask
-      engine policy add curl --refuse "Use <get path=\\"https://…\\">."
-      engine policy rm 70
+      engine allow policy
+      engine allow policy explain 'cd src && vim main.py'
+      engine allow policy add 'pytest *' --accept
+      engine allow policy add 'git push*' --ask
+      engine allow policy add curl --refuse "Use <get path=\\"https://…\\">."
+      engine allow policy rm 70
     """
     if is_alone(context, as_json, db):
         list_(as_json=as_json, db=db)
@@ -50,8 +50,8 @@ def list_(
 
     \b
     Examples:
-      engine policy list
-      engine policy list --all --json
+      engine allow policy list
+      engine allow policy list --all --json
     """
     with database_or_fresh(db) as database:
         rows = database.rows("select * from policies where :all or level <> 'shipped'", {"all": everything})
@@ -59,7 +59,9 @@ def list_(
         print_json(rows)
         return
     columns = ("policy_id", "level", "of", "decision", "command", "condition", "added_by", "message")
-    print_table(rows, columns, "no policies but those that come with the engine; 'engine policy list --all' lists them")
+    print_table(
+        rows, columns, "no policies but those that come with the engine; 'engine allow policy list --all' lists them"
+    )
 
 
 @app.command()
@@ -88,10 +90,10 @@ def add(
 
     \b
     Examples:
-      engine policy add 'pytest *' --accept
-      engine policy add '.venv/bin/pytest *' --accept
-      engine policy add 'git push*' --ask --run demo
-      engine policy add curl --refuse "Use <get path=\\"https://…\\">."
+      engine allow policy add 'pytest *' --accept
+      engine allow policy add '.venv/bin/pytest *' --accept
+      engine allow policy add 'git push*' --ask --run demo
+      engine allow policy add curl --refuse "Use <get path=\\"https://…\\">."
     """
     from engine.effects.gate import add_policy
 
@@ -120,14 +122,14 @@ def add(
 
 @app.command()
 def rm(
-    number: Annotated[int, typer.Argument(metavar="NUMBER", help="Its number in 'engine policy list'.")],
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="Its number in 'engine allow policy list'.")],
     db: DbOption = None,
 ) -> None:
     """Remove a policy that a person added.
 
     \b
     Example:
-      engine policy rm 70
+      engine allow policy rm 70
     """
     from engine.effects.gate import remove_policy
     from engine.system.locate import database_to_read
@@ -149,8 +151,8 @@ def explain(
 
     \b
     Examples:
-      engine policy explain 'cd src && vim main.py'
-      engine policy explain 'git push' --run demo --json
+      engine allow policy explain 'cd src && vim main.py'
+      engine allow policy explain 'git push' --run demo --json
     """
     from engine.effects.gate import explain as explained
 
@@ -180,7 +182,7 @@ def _verdict(found: dict[str, object], db: Path | None) -> list[str]:
             case "accept":
                 return [f"accepted without asking: {_because(found)}"]
     if found["grant_id"] is not None:
-        return [f"accepted by grant {found['grant_id']}; 'engine grants{db_flag(db)}' lists it"]
+        return [f"accepted by grant {found['grant_id']}; 'engine allow grants{db_flag(db)}' lists it"]
     why = "what it runs is not known from its text" if not found["readable"] else "no policy decides on all of it"
     if found["hidden"]:
         under = "it is refused" if found["decision"] == "refuse" else "a person is asked too"

@@ -1,9 +1,9 @@
-"""`engine proposals` and `resolve`: list the open proposals, and decide on them."""
+"""`engine proposals`, `accept` and `reject`: list the open proposals, and decide on them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -78,94 +78,166 @@ def proposals(
             )
         )
     say(
-        "'engine resolve RUN PATH --accept' or '--reject' decides" if found else "nothing waits for a decision",
+        "'engine accept RUN PATH' or 'engine reject RUN PATH' decides" if found else "nothing waits for a decision",
         dim=True,
     )
 
 
-def resolve(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)],
-    path: Annotated[
-        str | None,
-        typer.Argument(metavar="PATH", help="The log:// path of the proposal.", autocompletion=complete_proposal),
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All open proposals of the run.")] = False,
-    accept: Annotated[bool | None, typer.Option("--accept/--reject", help="Yes or no.", show_default=False)] = None,
-    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; the model is told.")] = None,
+RunArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="RUN", help="The run; default: the latest that waits.", autocompletion=complete_run),
+]
+PathArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="PATH",
+        help="The log:// path of the proposal; default: the only one.",
+        autocompletion=complete_proposal,
+    ),
+]
+AllOption = Annotated[bool, typer.Option("--all", help="All open proposals of the run.")]
+ByOption = Annotated[
+    str | None, typer.Option("--by", metavar="NAME", help="Who decides; default: your user name.", show_default=False)
+]
+ReasonOption = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; the model reads it.")]
+ContinueOption = Annotated[
+    bool, typer.Option("--continue", help="Then continue the run, or its parent that waits for it.")
+]
+YoloOption = Annotated[bool, typer.Option("--yolo", help="With --continue: accept later proposals, too.")]
+
+
+def accept(
+    run: RunArgument = None,
+    path: PathArgument = None,
+    everything: AllOption = False,
     answer: Annotated[str | None, typer.Option("--answer", metavar="TEXT", help="The answer to a question.")] = None,
-    by: Annotated[
-        str | None,
-        typer.Option("--by", metavar="NAME", help="Who decides; default: your user name.", show_default=False),
-    ] = None,
-    go_on: Annotated[
-        bool, typer.Option("--continue", help="Then go on with the run, or with the one that waits for it.")
-    ] = False,
-    yolo: Annotated[bool, typer.Option("--yolo", help="With --continue: accept later proposals, too.")] = False,
+    reason: ReasonOption = None,
+    by: ByOption = None,
+    go_on: ContinueOption = False,
+    yolo: YoloOption = False,
     key_from: KeyFromOption = None,
     wait: WaitOption = True,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Accept or reject proposals of a run. An accepted one takes effect when the run goes on: --continue or 'engine resume'.
+    """Accept proposals of a run, or answer its question.
 
-    PATH may be left out where one command has open proposals.
+    An accepted proposal takes effect when the run continues: with --continue, or later with 'engine resume'.
 
     \b
     Examples:
-      engine resolve demo log://turn_2/set/notes.md --accept --continue
-      engine resolve demo --all --reject --reason "not before January" --by Ada
-      engine resolve demo --answer "use the second account" --continue
+      engine accept
+      engine accept demo log://turn_2/set/notes.md --continue
+      engine accept demo --answer "use the second account" --continue
     """
-    from engine.errors import ValidationError
+    with _to_decide(db, key_from) as database:
+        alias, rows = _chosen(database, run, path, everything)
+        _check_question(rows, answer)
+        _decide(database, alias, rows, everything, Decision(True, answer, reason, by))
+        _go_on(database, alias, db, go_on=go_on, yolo=yolo, wait=wait, as_json=as_json)
+
+
+def reject(
+    run: RunArgument = None,
+    path: PathArgument = None,
+    everything: AllOption = False,
+    reason: ReasonOption = None,
+    by: ByOption = None,
+    go_on: ContinueOption = False,
+    yolo: YoloOption = False,
+    key_from: KeyFromOption = None,
+    wait: WaitOption = True,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Reject proposals of a run. If you give a reason, the model reads it and tries again.
+
+    \b
+    Examples:
+      engine reject
+      engine reject demo --all --reason "not before January" --by Ada
+      engine reject demo log://turn_2/set/notes.md --reason "keep the old rent" --continue
+    """
+    with _to_decide(db, key_from) as database:
+        alias, rows = _chosen(database, run, path, everything)
+        _decide(database, alias, rows, everything, Decision(False, None, reason, by))
+        _go_on(database, alias, db, go_on=go_on, yolo=yolo, wait=wait, as_json=as_json)
+
+
+class Decision(NamedTuple):
+    """What somebody decides: whether it is accepted, the answer to a question, the reason, and who says so."""
+
+    accept: bool
+    answer: str | None
+    reason: str | None
+    by: str | None
+
+
+def _to_decide(db: Path | None, key_from: list[str] | None) -> Database:
     from engine.system.locate import database_to_read
 
-    accept = _decision(accept, answer)
-    with open_to_write(database_to_read(db, Path.cwd())) as database:
-        use_keys(database, key_from)
-        alias = run_or_latest(database, run)
-        rows = _chosen(database, alias, path, everything)
-        if answer is not None and any(row["kind"] != "question" for row in rows):
-            raise ValidationError(f"{shown_path(rows[0]['path'])} is no question; use --accept or --reject")
-        database.resolve(
-            alias,
-            None if everything else rows[0]["path"],
-            accept=accept,
-            body=answer,
-            reason=reason,
-            by=by or user_name(),
-        )
-        for row in rows:
-            say(f"{'accepted' if accept else 'rejected'}: {row['action']} {one_line(row['target'], 80)}")
-        driven = str(database.value("select driven from _runs_to_drive where run = ?", (alias,)))
-        if go_on:
-            drive(database, driven, None, given=db, yolo=yolo, as_json=as_json, wait=wait)
-        if database.proposals(alias):
-            say_how_to_resolve(database, alias, db)
-        else:
-            say(f"'engine resume{db_flag(db)} {driven}' goes on")
+    database = open_to_write(database_to_read(db, Path.cwd()))
+    use_keys(database, key_from)
+    return database
 
 
-def _decision(accept: bool | None, answer: str | None) -> bool:
-    if accept is None and answer is None:
-        raise typer.BadParameter("say --accept or --reject", param_hint="--accept / --reject")
-    if accept is False and answer is not None:
-        raise typer.BadParameter("a question that is rejected has no answer; use --reason", param_hint="--answer")
-    return accept is not False
+def _check_question(rows: list[Row], answer: str | None) -> None:
+    from engine.errors import ValidationError
+
+    if answer is not None and any(row["kind"] != "question" for row in rows):
+        raise ValidationError(f"{shown_path(rows[0]['path'])} is no question; leave --answer out")
 
 
-def _chosen(db: Database, run: str, path: str | None, everything: bool) -> list[Row]:
-    """The open proposals that the arguments name; raises `NotFound` (404), or `ValidationError` (400) for several paths."""
+def _decide(db: Database, run: str, rows: list[Row], everything: bool, decision: Decision) -> None:
+    db.resolve(
+        run,
+        None if everything else rows[0]["path"],
+        accept=decision.accept,
+        body=decision.answer,
+        reason=decision.reason,
+        by=decision.by or user_name(),
+    )
+    for row in rows:
+        say(f"{'accepted' if decision.accept else 'rejected'}: {row['action']} {one_line(row['target'], 80)}")
+
+
+def _go_on(db: Database, run: str, given: Path | None, *, go_on: bool, yolo: bool, wait: bool, as_json: bool) -> None:
+    driven = str(db.value("select driven from _runs_to_drive where run = ?", (run,)))
+    if go_on:
+        drive(db, driven, None, given=given, yolo=yolo, as_json=as_json, wait=wait)
+    if db.proposals(run):
+        say_how_to_resolve(db, run, given)
+    else:
+        say(f"'engine resume{db_flag(given)} {driven}' goes on")
+
+
+_WAITING = """
+    select d.driven
+    from open_proposals as p
+    join _runs_to_drive as d on d.run = p.run
+    order by p.proposal_id desc
+    limit 1
+"""
+"""The run that waits for the latest proposal: of a child its parent."""
+
+
+def _chosen(db: Database, run: str | None, path: str | None, everything: bool) -> tuple[str, list[Row]]:
+    """The run and the open proposals that the arguments name.
+
+    Raises `NotFound` (404) for none, and `ValidationError` (400) for several paths.
+    """
     from engine.errors import NotFound, ValidationError
 
+    alias = run_or_latest(db, run if run is not None else db.value(_WAITING))
     rows = db.rows(
         "select * from open_proposals where run in (select run from tree_runs where top = :run) "
         "and (:path is null or path = :path) order by proposal_id",
-        {"run": run, "path": None if everything else stored_path(path)},
+        {"run": alias, "path": None if everything else stored_path(path)},
     )
     if not rows:
-        where = f"{path}: nothing is proposed there" if path else f"run {run!r}: nothing waits for a decision"
+        where = f"{path}: nothing is proposed there" if path else f"run {alias!r}: nothing waits for a decision"
         raise NotFound(f"{where}; see 'engine proposals'")
     if path is None and not everything and len({(row["run"], row["path"]) for row in rows}) > 1:
         listed = ", ".join(shown_path(row["path"]) for row in rows)
-        raise ValidationError(f"run {run!r} waits for several decisions; name one of {listed}, or use --all")
-    return rows
+        raise ValidationError(f"run {alias!r} waits for several decisions; name one of {listed}, or use --all")
+    return alias, rows

@@ -1,4 +1,4 @@
-"""`engine rpc`: serves runs to other programs by JSON-RPC over WebSocket."""
+"""`engine serve rpc`: serves runs to other programs by JSON-RPC over WebSocket."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def rpc(
 
     \b
     Examples:
-      engine rpc
-      engine rpc --root ~/work --port 0
-      engine rpc --socket /tmp/engine.sock
-      engine rpc --origin http://localhost:5173
+      engine serve rpc
+      engine serve rpc --root ~/work --port 0
+      engine serve rpc --socket /tmp/engine.sock
+      engine serve rpc --origin http://localhost:5173
     """
     from importlib.util import find_spec
 
@@ -56,7 +56,7 @@ def rpc(
     from engine.system.installing import how_to_install
 
     if find_spec("websockets") is None:
-        raise EngineError(f"engine rpc needs the extra rpc; run: {how_to_install('rpc')}")
+        raise EngineError(f"engine serve rpc needs the extra rpc; run: {how_to_install('rpc')}")
     from engine.rpc.serving import Place, serve
 
     top = root or Path.cwd()

@@ -1,4 +1,4 @@
-"""`engine serve` and `engine acp`: serve runs to others by a protocol."""
+"""`engine serve` and `engine serve acp`: serve runs to others by a protocol."""
 
 from __future__ import annotations
 
@@ -52,16 +52,14 @@ def acp(
 
     \b
     Examples:
-      engine acp
-      engine acp --model anthropic/claude-sonnet-4-5 --sandbox require
+      engine serve acp
+      engine serve acp --model anthropic/claude-sonnet-4-5 --sandbox require
     """
     _serve("acp", _serving(model, act, yolo, no_web, sandbox, key_from, db))
 
 
-def serve(
-    adapter: Annotated[
-        str, typer.Option("--adapter", metavar="NAME|FILE", help="acp, one of a plugin, or a Python file.")
-    ] = "acp",
+def adapter(
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help="acp, one of a plugin, or a Python file.")],
     model: ModelOption = None,
     act: ActOption = True,
     yolo: YoloOption = False,
@@ -76,10 +74,10 @@ def serve(
 
     \b
     Examples:
-      engine serve --adapter acp
-      engine serve --adapter ./my_adapter.py --db agent.db
+      engine serve adapter acp
+      engine serve adapter ./my_adapter.py --db agent.db
     """
-    _serve(adapter, _serving(model, act, yolo, no_web, sandbox, key_from, db))
+    _serve(name, _serving(model, act, yolo, no_web, sandbox, key_from, db))
 
 
 def _serve(name: str, serving: Serving) -> None:

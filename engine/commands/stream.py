@@ -1,4 +1,4 @@
-"""`engine stream`: print what a shell command of a run prints, also while another process drives the run, or end it."""
+"""`engine runs output`: print what a shell command of a run prints, also while another process drives the run, or end it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engine.processes.streaming import Ended
 
 
-def stream(
+def output(
     run: RunName,
     path: Annotated[
         str | None,
@@ -50,10 +50,10 @@ def stream(
 
     \b
     Examples:
-      engine stream demo --follow
-      engine stream demo sh://turn_1/npm_start_1 --follow
-      engine stream demo log://turn_1/sh/npm_start --json
-      engine stream demo sh://turn_1/npm_start_1 --cancel --reason "wrong port"
+      engine runs output demo --follow
+      engine runs output demo sh://turn_1/npm_start_1 --follow
+      engine runs output demo log://turn_1/sh/npm_start --json
+      engine runs output demo sh://turn_1/npm_start_1 --cancel --reason "wrong port"
     """
     from engine.processes.streaming import end_of
 

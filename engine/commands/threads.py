@@ -1,4 +1,4 @@
-"""`engine threads`: behavioural threads, which block, ask and wait beside the model."""
+"""`engine allow threads`: behavioural threads, which block, ask and wait beside the model."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .shared import (
 
 app = typer.Typer(rich_markup_mode=None)
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Its name in 'engine threads list'.")]
-NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME", help="Their names in 'engine threads list'.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Its name in 'engine allow threads list'.")]
+NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME", help="Their names in 'engine allow threads list'.")]
 RunOption = Annotated[
     str | None, typer.Option("--run", metavar="RUN", help="For this run only; default: for this folder's project.")
 ]
@@ -34,17 +34,17 @@ RootOption = Annotated[
 
 @app.callback(invoke_without_command=True)
 def threads(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Make rules that block or request steps of runs.
+    """Rules that block or request steps, such as reading before changing.
 
     Three come with the engine and are off: read_before_run, finish_clean, test_after_edit. A change holds from the next
     prompt or resume on.
 
     \b
     Examples:
-      engine threads
-      engine threads enable read_before_run
-      engine threads add review.toml
-      engine threads explain demo
+      engine allow threads
+      engine allow threads enable read_before_run
+      engine allow threads add review.toml
+      engine allow threads explain demo
     """
     if is_alone(context, as_json, db):
         list_(as_json=as_json, db=db)
@@ -56,8 +56,8 @@ def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
 
     \b
     Examples:
-      engine threads list
-      engine threads list --json
+      engine allow threads list
+      engine allow threads list --json
     """
     with database_or_fresh(db) as database:
         rows = database.rows("select * from thread_list")
@@ -73,7 +73,7 @@ def show(name: NameArgument, as_json: JsonOption = False, db: DbOption = None) -
 
     \b
     Example:
-      engine threads show finish_clean
+      engine allow threads show finish_clean
     """
     from engine.threads.joining import show_thread
 
@@ -98,8 +98,8 @@ def add(
 
     \b
     Examples:
-      engine threads add review.toml
-      engine threads add review.toml --run demo
+      engine allow threads add review.toml
+      engine allow threads add review.toml --run demo
     """
     from engine.threads.joining import add_threads
 
@@ -116,7 +116,7 @@ def rm(name: NameArgument, run: RunOption = None, root: RootOption = None, db: D
 
     \b
     Example:
-      engine threads rm review
+      engine allow threads rm review
     """
     from engine.system.locate import database_to_read
     from engine.threads.joining import remove_thread
@@ -134,8 +134,8 @@ def enable(names: NamesArgument, run: RunOption = None, root: RootOption = None,
 
     \b
     Examples:
-      engine threads enable read_before_run
-      engine threads enable finish_clean test_after_edit --run demo
+      engine allow threads enable read_before_run
+      engine allow threads enable finish_clean test_after_edit --run demo
     """
     _switch(names, on=True, run=run, root=root, db=db)
 
@@ -146,7 +146,7 @@ def disable(names: NamesArgument, run: RunOption = None, root: RootOption = None
 
     \b
     Example:
-      engine threads disable read_before_run
+      engine allow threads disable read_before_run
     """
     _switch(names, on=False, run=run, root=root, db=db)
 
@@ -172,9 +172,9 @@ def explain(
 
     \b
     Examples:
-      engine threads explain
-      engine threads explain demo
-      engine threads explain demo --json
+      engine allow threads explain
+      engine allow threads explain demo
+      engine allow threads explain demo --json
     """
     from engine.threads.joining import explain_threads
 

@@ -1,4 +1,4 @@
-"""`engine set`, `rm`, `cp` and `mv`: correct what a run knows.
+"""`engine entry set`, `rm`, `cp` and `mv`: correct what a run knows.
 
 spec: @terminal_verbs
 """
@@ -54,10 +54,10 @@ def set_(
 
     \b
     Examples:
-      engine set demo known://plan "First the tests, then the code."
-      engine set demo notes.md --file draft.md
-      git diff | engine set demo known://diff -
-      engine set demo known://plan --tags plan,tests --visibility summarized
+      engine entry set demo known://plan "First the tests, then the code."
+      engine entry set demo notes.md --file draft.md
+      git diff | engine entry set demo known://diff -
+      engine entry set demo known://plan --tags plan,tests --visibility summarized
     """
     from engine.driving.requests import located, look
     from engine.errors import ValidationError
@@ -113,9 +113,9 @@ def rm(
 
     \b
     Examples:
-      engine rm demo known://plan
-      engine rm demo 'known://draft_*' build.log
-      engine rm demo 'unknown://**' --yes
+      engine entry rm demo known://plan
+      engine entry rm demo 'known://draft_*' build.log
+      engine entry rm demo 'unknown://**' --yes
     """
     from engine.driving.requests import located, look
     from engine.errors import ValidationError
@@ -145,25 +145,25 @@ def rm(
 
 
 def cp(run: RunName, path: EntryPath, to: Destination, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Copy what a run knows under a path to another one.
+    """Copy an entry or a file of a run.
 
     \b
     Examples:
-      engine cp demo notes.md known://notes
-      engine cp demo known://answer docs/answer.md
+      engine entry cp demo notes.md known://notes
+      engine entry cp demo known://answer docs/answer.md
     """
     _copy("cp", run, path, to, as_json, db)
 
 
 def mv(run: RunName, path: EntryPath, to: Destination, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Move what a run knows under a path to another one.
+    """Move an entry or a file of a run.
 
     A file moves on the disk, too.
 
     \b
     Examples:
-      engine mv demo known://draft known://plan
-      engine mv demo notes.md docs/notes.md
+      engine entry mv demo known://draft known://plan
+      engine entry mv demo notes.md docs/notes.md
     """
     _copy("mv", run, path, to, as_json, db)
 

@@ -50,7 +50,7 @@ def remove(db: Store, name: str) -> None:
             raise Conflict(f"persona {name!r}: comes with the engine and stays")
         if runs := db.rows("select alias from runs where persona = ? order by id limit 3", (name,)):
             named = ", ".join(row["alias"] for row in runs)
-            raise Conflict(f"persona {name!r}: runs have it, such as {named}; 'engine purge' removes a run")
+            raise Conflict(f"persona {name!r}: runs have it, such as {named}; 'engine runs purge' removes a run")
         db.execute("delete from personas where name = ?", (name,))
 
 

@@ -83,7 +83,7 @@ def remove_policy(db: Store, number: int) -> Row:
     with db.transaction():
         found = db.row("select * from policies where policy_id = ?", (number,))
         if found is None:
-            raise NotFound(f"policy {number}: there is none of that number; 'engine policy list' shows them")
+            raise NotFound(f"policy {number}: there is none of that number; 'engine allow policy list' shows them")
         if found["level"] == "shipped":
             raise Conflict(
                 f"policy {number}: comes with the engine; a policy of the project or a run that accepts wins over it"
@@ -143,7 +143,7 @@ def revoke_grant(db: Store, number: int) -> Row:
     with db.transaction():
         found = db.row("select * from granted where grant_id = ?", (number,))
         if found is None:
-            raise NotFound(f"grant {number}: there is none of that number; 'engine grants' lists them")
+            raise NotFound(f"grant {number}: there is none of that number; 'engine allow grants' lists them")
         right = db.value("select right_text from _grant_rights where grant_id = ?", (number,))
         db.execute("update grants set revoked_at = now() where id = ?", (number,))
         db.rights.change(take=[right])

@@ -72,7 +72,7 @@ class Projects:
         if not root.is_relative_to(self.top):
             raise PermissionDenied(
                 f"projectRoot {folder!r}: lies outside of {str(self.top)!r}, which this server serves; "
-                "'engine rpc --root FOLDER' serves another folder and all below it"
+                "'engine serve rpc --root FOLDER' serves another folder and all below it"
             )
         return root
 

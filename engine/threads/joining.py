@@ -179,7 +179,9 @@ def remove_thread(db: Store, name: str, *, run: str | None = None, root: str | P
     with db.transaction():
         found = _of(db, name, owner_of(db, run, root), run)
         if found["level"] == "shipped":
-            raise Conflict(f"thread {name!r}: comes with the engine; 'engine threads disable {name}' switches it off")
+            raise Conflict(
+                f"thread {name!r}: comes with the engine; 'engine allow threads disable {name}' switches it off"
+            )
         before = db.rows(_UNHEARD)
         db.execute("update threads set removed_at = now() where id = ?", (found["thread_id"],))
         unheard = [row["told"] for row in db.rows(_UNHEARD) if row not in before]
@@ -209,7 +211,7 @@ def _of(db: Store, name: str, owner: Row, run: str | None) -> Row:
 
 
 def _unknown(name: str) -> NotFound:
-    return NotFound(f"thread {name!r}: there is none of that name here; 'engine threads list' shows them")
+    return NotFound(f"thread {name!r}: there is none of that name here; 'engine allow threads list' shows them")
 
 
 def explain_threads(db: Store, run: str) -> dict[str, list[Row]]:

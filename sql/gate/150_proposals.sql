@@ -48,7 +48,7 @@ from proposals
 where false;
 
 create view open_proposals as
--- The proposals that wait for a decision: accept or reject them with 'engine resolve', or insert into resolutions.
+-- The proposals that wait for a decision: 'engine accept' or 'reject' decides, or insert into resolutions.
 -- 'background' is 1 for a command that would run on in the background, 'kept' for one that would outlive its task; 'tree'
 -- names the runs down to one that was delegated to; 'instructions' is a JSON array of the AGENTS.md that hold for a file or
 -- for what a command line names, the innermost first; 'options' is a JSON array of the answers that a question suggests.

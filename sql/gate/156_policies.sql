@@ -42,7 +42,7 @@ create table if not exists command_policies (
 create unique index if not exists idx_command_policies_shipped on command_policies (program, arguments, condition)
 where level = 'shipped';
 
--- The line that 'engine policy explain' asks about, within a transaction that is rolled back.
+-- The line that 'engine allow policy explain' asks about, within a transaction that is rolled back.
 create table if not exists _explained_lines (
     id integer primary key,
     run_id integer,

@@ -101,7 +101,7 @@ begin
         409,
         'run ' || new.run || ': other runs came from it, ' || group_concat(c.alias, ', ') || '; purge them first'
         || case count(d.run_id)
-            when count(*) then ', or all at once with ''engine purge ' || new.run || ' --tree'''
+            when count(*) then ', or all at once with ''engine runs purge ' || new.run || ' --tree'''
             else ''
         end
     )

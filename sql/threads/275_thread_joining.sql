@@ -55,7 +55,7 @@ begin
     select fail(
         400,
         'thread ' || quote(f.name) || coalesce(', point ' || x.point, '') || ': ' || x.fault
-        || '; change it, or switch it off with ''engine threads disable ' || f.name || ''''
+        || '; change it, or switch it off with ''engine allow threads disable ' || f.name || ''''
     )
     from threads_in_force as f
     join _thread_faults as x on x.thread_id = f.thread_id

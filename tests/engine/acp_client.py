@@ -1,4 +1,4 @@
-"""What tests of `engine acp` share: the library's own client over a real process, and a wire for what no client sends."""
+"""What tests of `engine serve acp` share: its library's client over a real process, and a wire for what no client sends."""
 
 from __future__ import annotations
 
@@ -111,9 +111,9 @@ async def talking(
     answer: Answer = lambda call, options: chosen("allow_once"),
     reads_files: bool = False,
     env: dict[str, str] | None = None,
-    command: Sequence[str] = ("acp",),
+    command: Sequence[str] = ("serve", "acp"),
 ) -> AsyncIterator[Talk]:
-    """The process of `engine acp` with an editor at its other end, which has said hello; it has to exit with 0."""
+    """The process of `engine serve acp` with an editor at its other end, which has said hello; it has to exit with 0."""
     editor = Editor(answer)
     process = await asyncio.create_subprocess_exec(
         *ENGINE,
@@ -145,7 +145,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 class Wire:
-    """The two pipes of a process of `engine acp`, for lines that no client would send."""
+    """The two pipes of a process of `engine serve acp`, for lines that no client would send."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
@@ -191,9 +191,9 @@ class Wire:
 
 @contextmanager
 def wired(folder: Path, *arguments: str, stderr: int | None = None) -> Iterator[Wire]:
-    """A process of `engine acp` in `folder`; it is ended in the end."""
+    """A process of `engine serve acp` in `folder`; it is ended in the end."""
     process = subprocess.Popen(
-        [*ENGINE, "acp", *arguments],
+        [*ENGINE, "serve", "acp", *arguments],
         cwd=folder,
         env=environment(folder.parent),
         stdin=subprocess.PIPE,

@@ -20,12 +20,12 @@ SECONDS = 300
 
 
 class Server:
-    """`engine rpc` over `folder`; ready when it has said where it is."""
+    """`engine serve rpc` over `folder`; ready when it has said where it is."""
 
     def __init__(self, folder: Path, *arguments: str, **extra: str) -> None:
         self.folder = folder
         self.process = subprocess.Popen(
-            [*ENGINE, "rpc", *(arguments or ("--port", "0"))],
+            [*ENGINE, "serve", "rpc", *(arguments or ("--port", "0"))],
             cwd=folder,
             env=environment(folder.parent, **extra),
             stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""`engine acp` with the library's own client at the other end of a real process.
+"""`engine serve acp` with the library's own client at the other end of a real process.
 
 spec: @acp @acp_updates @acp_permissions
 """
@@ -334,7 +334,7 @@ def test_a_model_that_can_be_told_how_hard_to_think_has_the_option(notes: Path, 
 
     async def talk() -> None:
         async with talking(
-            notes, "--model", "thinker", command=("serve", "--adapter", str(tmp_path / "thinker.py"))
+            notes, "--model", "thinker", command=("serve", "adapter", str(tmp_path / "thinker.py"))
         ) as at:
             made = await at.connection.new_session(cwd=str(notes), mcp_servers=[])
             session = made.session_id
@@ -344,10 +344,10 @@ def test_a_model_that_can_be_told_how_hard_to_think_has_the_option(notes: Path, 
             await at.connection.set_config_option(config_id="effort", session_id=session, value="high")
             await at.prompt(session, "Think")
             assert at.editor.said() == "I thought: high."
-            engine(notes, "label", session, "--title", "A thought")
+            engine(notes, "runs", "label", session, "--title", "A thought")
             (listed,) = (await at.connection.list_sessions(cwd=str(notes))).sessions
             assert listed.title == "A thought"
-            engine(notes, "archive", session)
+            engine(notes, "runs", "archive", session)
             assert (await at.connection.list_sessions(cwd=str(notes))).sessions == []
 
     run(talk())
@@ -572,7 +572,7 @@ def test_what_runs_below_do_is_told_with_their_names(notes: Path, tmp_path: Path
             notes,
             "--model",
             "players",
-            command=("serve", "--adapter", str(tmp_path / "cast.py")),
+            command=("serve", "adapter", str(tmp_path / "cast.py")),
             env={"PYTHONPATH": str(Path(__file__).parent)},
         ) as at:
             assert await at.prompt(await at.new(), "Do both") == "end_turn"

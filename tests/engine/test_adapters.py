@@ -30,7 +30,7 @@ def test_a_file_is_an_adapter(folder: Path, tmp_path: Path) -> None:
     (folder / "mine.py").write_text(MINE)
     model = script(tmp_path / "s.jsonl", ["Good day.", "Good day."])
     said = engine(
-        folder, "serve", "--adapter", "./mine.py", "--model", model, "--ask", "--yolo", stdin="Hello\nHello again\n"
+        folder, "serve", "adapter", "./mine.py", "--model", model, "--ask", "--yolo", stdin="Hello\nHello again\n"
     )
     assert (said.returncode, said.stdout) == (0, "Good day.\nGood day.\nTrue\n"), said.stderr
     assert database(folder).exists()
@@ -52,7 +52,7 @@ def shouting() -> Iterator[None]:
 
 @pytest.mark.usefixtures("shouting")
 def test_a_plugin_brings_adapters_by_name(folder: Path) -> None:
-    said = engine(folder, "serve", "--adapter", "shout", "--db", "mine.db")
+    said = engine(folder, "serve", "adapter", "shout", "--db", "mine.db")
     assert (said.returncode, said.stdout) == (0, "MINE.DB\n")
     assert list(adapters.adapters()) == ["acp", "shout"]
 
@@ -67,14 +67,14 @@ def test_a_plugin_brings_adapters_by_name(folder: Path) -> None:
 )
 def test_an_adapter_that_is_none_is_told_in_a_line(folder: Path, name: str, told: str) -> None:
     (folder / "empty.py").write_text("x = 1\n")
-    said = engine(folder, "serve", "--adapter", name)
+    said = engine(folder, "serve", "adapter", name)
     assert said.returncode == 2
     assert told in said.stderr
     assert not database(folder).exists()
 
 
 def test_without_the_library_the_command_says_what_to_install(folder: Path) -> None:
-    code = "import sys; sys.modules['acp'] = None; from engine.cli import main; sys.exit(main(['acp']))"
+    code = "import sys; sys.modules['acp'] = None; from engine.cli import main; sys.exit(main(['serve', 'acp']))"
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("engine: the library of the protocol is missing; pip install ")
@@ -83,7 +83,7 @@ def test_without_the_library_the_command_says_what_to_install(folder: Path) -> N
 
 def test_help_imports_neither_the_library_nor_what_it_brings() -> None:
     code = (
-        "import sys; from engine.cli import main; main(['acp', '--help']); "
+        "import sys; from engine.cli import main; main(['serve', 'acp', '--help']); "
         "print([name for name in ('acp', 'pydantic', 'asyncio') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -123,7 +123,7 @@ def test_a_prompt_that_is_no_clean_text_is_taken_as_far_as_it_is(
 
 def test_another_text_that_is_not_unicode_is_refused(folder: Path, reading: str) -> None:
     engine(folder, "run", "--model", reading, "--run", "demo", "Go")
-    assert_refused(engine(folder, "resolve", "demo", "log://a\udce9", "--accept"), 2, "is not UTF-8")
+    assert_refused(engine(folder, "accept", "demo", "log://a\udce9"), 2, "is not UTF-8")
 
 
 def test_a_folder_that_is_not_there_is_refused(folder: Path, reading: str) -> None:
@@ -392,7 +392,7 @@ def test_a_read_only_database_is_looked_at_and_not_written(folder: Path, theirs:
     assert "demo" in shown.stdout
     models = without_power(folder, "models", "--db", str(theirs))
     assert (models.returncode, "local" in models.stdout) == (0, True), models.stderr
-    written = without_power(folder, "set", "demo", "known://x", "y", "--db", str(theirs))
+    written = without_power(folder, "entry", "set", "demo", "known://x", "y", "--db", str(theirs))
     assert_refused(written, 1, "cannot be written")
     assert theirs.read_bytes() == before
 

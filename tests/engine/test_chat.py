@@ -169,13 +169,13 @@ def test_commands_of_the_command_line_get_the_run(chat: OpenChat, folder: Path, 
         ("/mdel", "did you mean model?"),
         ("/log --turn 9", "there is no turn 9"),
         ("/help", "/undo"),
-        ("/get 'open", "no closing quotation"),
+        ("/entry get 'open", "no closing quotation"),
         ("/run nobody", "there is no such run"),
-        ("/diff 1", "Missing argument"),
+        ("/rewind", "Missing argument"),
         ("/clear", "\x1b[2J"),
         ("/help log", ""),
         ("/log", ""),
-        ("/diff", ""),
+        ("/context --diff 1 2", ""),
         ("/rules list", ""),
     ):
         at.enter(command, told)
@@ -194,14 +194,14 @@ def test_the_session_follows_its_run(chat: OpenChat, folder: Path, tmp_path: Pat
     at.enter("/new nothing", "run nothing")
     at.enter("One", "nothing: done")
     at.enter("/new nothing", "there is one already")
-    at.enter("/rename kept", "")
-    at.enter("/label --title 'My title'", "")
+    at.enter("/runs rename kept", "")
+    at.enter("/runs label --title 'My title'", "")
     at.enter("/status", "My title")
     at.enter("More", "kept: done")
     at.enter("/effort hard", "the effort is one of none, minimal")
     at.enter("/reasoning low", "effort: low")
     at.enter("/status", "effort low")
-    at.enter("/purge --yes", "the run is gone")
+    at.enter("/runs purge --yes", "the run is gone")
     at.enter("Another", ": done (")
     at.leave()
 
@@ -219,7 +219,7 @@ def test_words_are_completed(chat: OpenChat, folder: Path, tmp_path: Path) -> No
     assert engine(folder, "run", "--run", "a-name-that-is-long", "--model", model, "One").returncode == 0
     at = chat("--new")
     for typed, completed in (
-        ("/reso", "lve"),
+        ("/prop", "osals"),
         ("/skills sear", "ch"),
         ("/run a-na", "me-that-is-long"),
         ("/mode a", "sk"),

@@ -59,7 +59,7 @@ def test_a_run_that_needs_a_decision_waits_and_a_line_decides(folder: Path, tmp_
     waiting = engine(folder, "chat", "--run", "demo", "--model", model, stdin="Write it\n")
     assert waiting.returncode == 6
     assert "waits for a decision" in waiting.stderr
-    done = engine(folder, "chat", "--run", "demo", stdin=f"/resolve {path} --accept --continue\n")
+    done = engine(folder, "chat", "--run", "demo", stdin=f"/accept {path} --continue\n")
     assert done.returncode == 0, done.stderr
     assert (folder / "a.txt").read_text() == "x\n"
 

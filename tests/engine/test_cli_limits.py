@@ -100,7 +100,7 @@ def test_the_clock_leaves_a_decision_open_and_what_is_accepted_is_done(folder: P
     with library.open(database(folder)) as db:
         db.execute("update loops set started_at = started_at - 100000")
     assert engine(folder, "resume", "demo").returncode == 6, "it goes on waiting"
-    done = engine(folder, "resolve", "demo", "--accept", "--continue")
+    done = engine(folder, "accept", "demo", "--continue")
     assert done.returncode == 4
     assert "stopped at the limit of 60 seconds" in last(done)
     assert (folder / "hi").exists()

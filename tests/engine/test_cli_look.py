@@ -18,82 +18,24 @@ from engine_cli import READ_AND_ANSWER, database, engine, on_terminal, run_comma
 
 import engine as library
 from engine import cli
+from engine.commands import grouped
+from engine.commands.tree import COMMANDS, DAILY
 
-LOOKING = [
-    "status",
-    "runs",
-    "show",
-    "log",
-    "events",
-    "tools",
-    "find",
-    "packet",
-    "context",
-    "diff",
-    "get",
-    "proposals",
-    "grants",
-    "plan",
-    "costs",
-    "policy",
-    "threads",
-    "sql",
-    "shell",
-]
-MOVING = [
-    "acp",
-    "rpc",
-    "serve",
-    "chat",
-    "rename",
-    "label",
-    "archive",
-    "run",
-    "set",
-    "rm",
-    "cp",
-    "mv",
-    "resume",
-    "abort",
-    "fork",
-    "purge",
-    "resolve",
-    "config",
-    "trust",
-    "files",
-    "models",
-    "doctor",
-    "undo",
-    "rewind",
-    "stream",
-    "init",
-    "rules",
-    "cache",
-    "relations",
-    "skills",
-    "personas",
-    "keys",
-    "mcp",
-    "workflow",
-]
-COMMANDS = [*LOOKING, *MOVING]
-SUBCOMMANDS = [["files", name] for name in ("list", "add", "readonly", "ignore", "rm")]
 MOST_MODULES = 260
-"""There are 205 that `engine --help` imports over a bare Python 3.11."""
-SUBCOMMANDS += [["models", name] for name in ("list", "install", "add", "rm")]
-SUBCOMMANDS += [["policy", name] for name in ("list", "add", "rm", "explain")]
-SUBCOMMANDS += [["threads", name] for name in ("list", "show", "add", "rm", "enable", "disable", "explain")]
-SUBCOMMANDS += [["skills", name] for name in ("list", "add", "rm", "show", "search")]
-SUBCOMMANDS += [["personas", name] for name in ("list", "add", "rm", "show")]
-SUBCOMMANDS += [["workflow", name] for name in ("validate", "run", "resume", "confirm", "show", "graph", "list")]
-SUBCOMMANDS += [["cache", name] for name in ("list", "stats", "clear")]
-SUBCOMMANDS += [["relations", name] for name in ("list", "add", "rm", "show", "export", "import")]
-SUBCOMMANDS += [["keys", name] for name in ("set", "list", "rm")]
-SUBCOMMANDS += [["mcp", name] for name in ("list", "add", "rm", "confirm", "import")]
-SUBCOMMANDS += [["mcp", name] for name in ("show", "search", "call", "read", "prompt")]
-SUBCOMMANDS += [
-    ["rules", name] for name in ("list", "new", "edit", "exclude", "brackets", "devmode", "explain", "stats")
-]
+"""There are fewer that `engine --help` imports over a bare Python 3.11."""
+
+
+def words_of(group: Any, called: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Each command of the command line, and each below one, by its words."""
+    for name in group.list_commands(None):
+        each = group.get_command(None, name)
+        yield (*called, name)
+        if hasattr(each, "list_commands"):
+            yield from words_of(each, (*called, name))
+
+
+EVERY = [*words_of(cli.command_line())]
+GROUPS = sorted({words[:-1] for words in EVERY if len(words) > 1})
 
 
 @pytest.fixture(scope="module")
@@ -110,27 +52,53 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # --- help
 
 
-@pytest.mark.parametrize("words", [*([name] for name in COMMANDS), *SUBCOMMANDS], ids=" ".join)
-def test_every_command_has_an_example_in_its_help(tmp_path: Path, words: list[str]) -> None:
+@pytest.mark.parametrize("words", EVERY, ids=" ".join)
+def test_every_command_has_an_example_in_its_help(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = engine(tmp_path, *words, "--help")
     assert done.returncode == 0
     assert "Example" in done.stdout
     assert f"engine {' '.join(words)}" in done.stdout.partition("Example")[2]
+    assert engine(tmp_path, "help", *words).stdout == done.stdout
 
 
-def test_help_lists_every_command_whole(tmp_path: Path) -> None:
+def test_the_first_screen_has_the_commands_of_every_day(tmp_path: Path) -> None:
     listed = engine(tmp_path, "--help").stdout.partition("\nWork:\n")[2]
-    lines = [line for line in listed.splitlines() if line.startswith("  ")]
-    assert sorted(line.split()[0] for line in lines) == sorted(COMMANDS)
+    assert re.findall("^  ([a-z]+)", listed, re.MULTILINE) == [name for places in DAILY.values() for name in places]
+    assert 15 <= len(re.findall("^  [a-z]", listed, re.MULTILINE)) <= 22
+    assert "engine help --all" in listed
     assert "..." not in listed
-    assert "More:" not in listed, "each command is in a group"
 
 
-@pytest.mark.parametrize("name", sorted({group for group, _ in SUBCOMMANDS}))
-def test_the_help_of_a_group_cuts_no_sentence(tmp_path: Path, name: str) -> None:
-    listed = engine(tmp_path, name, "--help").stdout.partition("\nCommands:\n")[2]
-    assert {command for group, command in SUBCOMMANDS if group == name} <= set(listed.split())
+def test_help_all_lists_every_command_whole(tmp_path: Path) -> None:
+    listed = engine(tmp_path, "help", "--all").stdout
     assert "..." not in listed
+    for name, place in COMMANDS.items():
+        for word, line in ((name, place.line), *((word, each.line) for word, each in place.below.items())):
+            assert f"{word} {line}" in " ".join(listed.split()), word
+
+
+def test_what_lists_say_of_a_command_begins_its_help() -> None:
+    group = cli.command_line()
+    for name, place in COMMANDS.items():
+        command = group.get_command(None, name)
+        assert " ".join(command.help.split()).startswith(place.line), name
+        for word, below in place.below.items():
+            assert " ".join(command.get_command(None, word).help.split()).startswith(below.line), (name, word)
+
+
+@pytest.mark.parametrize("words", GROUPS, ids=" ".join)
+def test_the_help_of_a_group_cuts_no_sentence(tmp_path: Path, words: tuple[str, ...]) -> None:
+    listed = engine(tmp_path, *words, "--help").stdout.partition("\nCommands:\n")[2]
+    assert {each[-1] for each in EVERY if each[:-1] == words} <= set(listed.split())
+    assert "..." not in listed
+
+
+def test_help_for_an_unknown_command_names_the_nearest(tmp_path: Path) -> None:
+    done = engine(tmp_path, "help", "runs", "renme")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "did you mean 'engine runs rename'?" in done.stderr
+    assert "did you mean 'engine runs rename'?" in engine(tmp_path, "rename", "a", "b").stderr
+    assert "has no commands below it" in engine(tmp_path, "help", "show", "demo").stderr
 
 
 def test_a_narrow_screen_has_every_sentence_of_the_help(tmp_path: Path) -> None:
@@ -150,37 +118,43 @@ def test_version_is_that_of_the_package(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, f"engine {library.__version__}\n")
 
 
-def test_a_command_is_made_alone_as_it_is_among_all(tmp_path: Path) -> None:
-    def told(group: Any) -> dict[str, str]:
-        return {name: each.get_short_help_str(200) for name, each in group.commands.items()}
+def test_a_command_imports_no_module_of_another(tmp_path: Path) -> None:
+    code = (
+        "import sys; from engine.cli import main; main(['costs', '--help']); "
+        "print(*sorted(name for name in sys.modules if name.startswith('engine.commands.')), file=sys.stderr)"
+    )
+    imported = run_command(tmp_path, sys.executable, "-c", code).stderr.split()
+    assert "engine.commands.costs" in imported
+    modules = {f"engine.commands.{place.module}" for place in COMMANDS.values()} - {"engine.commands.costs"}
+    assert modules & set(imported) == set()
 
-    every = cli._every_command()
-    alone = cli.command_line("workflow")
-    assert told(alone) == told(cli.command_line("")) == told(every)
-    assert told(alone.commands["workflow"]) == told(every.commands["workflow"])
-    assert [each.name for each in alone.commands["runs"].params] == []
-    assert engine(tmp_path, "workflwo").stderr.endswith("did you mean 'engine workflow'?\n")
 
-
-def test_a_value_that_is_taken_as_it_is_is_what_typer_reads() -> None:
+def test_a_value_that_is_taken_as_it_is_is_what_typer_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = [*parameters(made_anew())]
+    monkeypatch.setattr(grouped, "take_as_given", lambda _: None)
     compared = 0
-    for own, ours in parameters(typer.main.get_command(cli.app), cli._every_command()):
+    for own, given in zip(parameters(made_anew()), ours, strict=True):
         reader = getattr(own, "get_runtime_param", None)
         if reader is None:
             pytest.skip("this version of typer reads by click")
         several = own.multiple or own.nargs == -1
         for value in (None, own.default, *([(), ("a", "-"), ("1",)] if several else ["a", "", "-", "no/such", "1"])):
             compared += 1
-            assert read(ours.get_runtime_param(), value, ours) == read(reader(), value, own), (own.name, value)
+            assert read(given.get_runtime_param(), value, given) == read(reader(), value, own), (own.name, value)
     assert compared > 1000
 
 
-def parameters(own: Any, ours: Any) -> Iterator[tuple[Any, Any]]:
-    """The parameters of a command and of those below it, of two makings of the command line."""
-    contexts = [each.make_context(each.name, [], resilient_parsing=True) for each in (own, ours)]
-    yield from zip(own.get_params(contexts[0]), ours.get_params(contexts[1]), strict=True)
-    for name, below in getattr(own, "commands", {}).items():
-        yield from parameters(below, ours.commands[name])
+def made_anew() -> Any:
+    return typer.main.get_command(cli.app)
+
+
+def parameters(command: Any) -> Iterator[Any]:
+    """The parameters of a command and of those below it."""
+    context = command.make_context(command.name, [], resilient_parsing=True)
+    yield from command.get_params(context)
+    if hasattr(command, "list_commands"):
+        for name in command.list_commands(context):
+            yield from parameters(command.get_command(context, name))
 
 
 def read(reader: Any, value: Any, parameter: Any) -> Any:
@@ -243,7 +217,7 @@ def test_wrong_usage_exits_2_with_one_clear_line(folder: Path, arguments: list[s
     ("arguments", "told"),
     [
         (["run", "what", "is", "this"], "from 'is' on; put a text of several words, or a pattern, into quotes"),
-        (["get", "demo", "a.py", "b.py"], "from 'b.py' on"),
+        (["entry", "get", "demo", "a.py", "b.py"], "from 'b.py' on"),
         (["log", "demo", "--turn", "9"], "run 'demo': there is no turn 9; 'engine show demo' lists its turns"),
         (["undo", "demo", "--turn", "9"], "run demo: there is no turn 9; 'engine log demo' shows its turns"),
         (["relations", "show", "nope"], "node 'nope': there is none of that name in the whole database"),
@@ -258,7 +232,7 @@ def test_wrong_usage_exits_2_with_one_clear_line(folder: Path, arguments: list[s
         (["fork", "demo", "twin"], "'--as NAME' gives a name"),
         (["config", "set", "max_turns", "3"], "'engine config max_turns=3'"),
         (["config", "unset", "max_turns"], "'engine config --unset max_turns' does that"),
-        (["stream", "demo", "--cancel"], "say which command is to end"),
+        (["runs", "output", "demo", "--cancel"], "say which command is to end"),
         (["fork", "@1"], "'@1' is not RUN or RUN@TURN"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
@@ -269,19 +243,22 @@ def test_a_slip_is_told_with_the_way_to_say_it(folder: Path, arguments: list[str
     assert told in " ".join(done.stderr.split())
 
 
-LISTS = ["files", "models", "skills", "personas", "policy", "threads", "cache", "relations", "keys", "workflow"]
+LISTS = [
+    *(["files"], ["models"], ["skills"], ["personas"], ["allow", "policy"], ["allow", "threads"]),
+    *(["cache"], ["relations"], ["keys"], ["workflow"]),
+]
 
 
-@pytest.mark.parametrize("group", LISTS)
-def test_a_group_of_commands_without_one_lists(folder: Path, group: str) -> None:
-    listed = engine(folder, group, "list")
+@pytest.mark.parametrize("group", LISTS, ids=" ".join)
+def test_a_group_of_commands_without_one_lists(folder: Path, group: list[str]) -> None:
+    listed = engine(folder, *group, "list")
     assert listed.returncode == 0
-    bare = engine(folder, group)
+    bare = engine(folder, *group)
     assert (bare.returncode, bare.stdout, bare.stderr) == (0, listed.stdout, listed.stderr)
-    assert json.loads(engine(folder, group, "--json").stdout) == json.loads(
-        engine(folder, group, "list", "--json").stdout
+    assert json.loads(engine(folder, *group, "--json").stdout) == json.loads(
+        engine(folder, *group, "list", "--json").stdout
     )
-    misplaced = engine(folder, group, "--json", "list")
+    misplaced = engine(folder, *group, "--json", "list")
     assert (misplaced.returncode, misplaced.stdout) == (2, "")
     assert "options go behind the subcommand" in misplaced.stderr
 
@@ -291,8 +268,8 @@ def test_what_was_changed_is_told_to_programs(folder: Path, tmp_path: Path) -> N
     assert aborted == {"run": "demo", "aborted": False, "status": 200, "queued": 0}
     assert json.loads(engine(folder, "abort", "demo", "--loop", "1", "--json").stdout) == aborted
     assert "run 'demo': has no prompt 9; see loop_list" in engine(folder, "abort", "demo", "--loop", "9").stderr
-    policy = json.loads(engine(tmp_path, "policy", "add", "pytest *", "--accept", "--json").stdout)
-    assert policy == json.loads(engine(tmp_path, "policy", "--json").stdout)[0]
+    policy = json.loads(engine(tmp_path, "allow", "policy", "add", "pytest *", "--accept", "--json").stdout)
+    assert policy == json.loads(engine(tmp_path, "allow", "policy", "--json").stdout)[0]
     assert json.loads(engine(tmp_path, "cache", "clear", "--json").stdout) == {"forgotten": 0}
     assert json.loads(engine(tmp_path, "rules", "devmode", "on", "--json").stdout) == {"run": None, "devmode": True}
 
@@ -304,13 +281,22 @@ def test_paths_are_shown_as_a_person_reads_them(tmp_path: Path) -> None:
     ]
     told = engine(tmp_path, "run", "--no-repo", "--model", script(tmp_path / "s.jsonl", answers), "--run", "demo", "Go")
     assert "[1] 200  set known://größe/日本" in told.stderr.splitlines()
-    looks = (["context"], ["diff", "demo", "1", "2"], ["get", "demo", "known://**"], ["log"], ["find", "two"])
-    for words in (*looks, ["set", "demo", "known://größe/日本", "three"]):
+    looks = (
+        ["context"],
+        ["context", "--diff", "1", "2"],
+        ["entry", "get", "demo", "known://**"],
+        ["log"],
+        ["find", "two"],
+    )
+    for words in (*looks, ["entry", "set", "demo", "known://größe/日本", "three"]):
         shown = engine(tmp_path, *words).stdout
         assert "known://größe/日本" in shown
         assert "%E6" not in shown
     assert engine(tmp_path, "context", "demo", "known://größe/日本").stdout == "three\n"
-    assert "turn 2, known://größe/日本" in engine(tmp_path, "diff", "demo", "1", "2", "known://größe/日本").stdout
+    assert (
+        "turn 2, known://größe/日本"
+        in engine(tmp_path, "context", "demo", "known://größe/日本", "--diff", "1", "2").stdout
+    )
     rows = json.loads(engine(tmp_path, "context", "demo", "--json").stdout)
     assert "known://%E6%97%A5" in [row["path"] for row in rows], "programs get the path"
 
@@ -321,8 +307,8 @@ def test_a_path_that_is_shown_is_taken(tmp_path: Path) -> None:
         '<update status="200">Done.</update>',
     ]
     told = engine(tmp_path, "run", "--model", script(tmp_path / "s.jsonl", answers), "--run", "demo", "Go").stderr
-    (line,) = (line.split() for line in told.splitlines() if line.endswith("--accept --continue"))
-    assert line[:4] == ["engine", "resolve", "demo", "'log://turn_1/set/größe.md'"]
+    (line,) = (line.split() for line in told.splitlines() if line.startswith("  engine accept"))
+    assert line[:4] == ["engine", "accept", "demo", "'log://turn_1/set/größe.md'"]
     assert "log://turn_1/set/größe.md" in engine(tmp_path, "proposals").stdout
     done = engine(tmp_path, *line[1:3], line[3].strip("'"), *line[4:])
     assert (done.returncode, done.stdout) == (0, "Done.\n")

@@ -1,4 +1,4 @@
-"""Proposals on the command line: asked about at a terminal, left open without one, decided by `engine resolve`.
+"""Proposals on the command line: asked about at a terminal, left open without one, decided by `engine accept` and `reject`.
 
 spec: @asking
 """
@@ -41,8 +41,8 @@ def test_without_a_terminal_a_proposal_stays_open_and_says_how_to_decide(folder:
     done = engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
     assert (done.returncode, done.stdout) == (6, "")
     assert "-The port is 8080." in done.stderr
-    assert "engine resolve demo log://turn_1/set/notes.md --accept --continue" in done.stderr
-    assert "engine resolve demo log://turn_1/set/notes.md --reject --reason WHY --continue" in done.stderr
+    assert "engine accept demo log://turn_1/set/notes.md --continue" in done.stderr
+    assert "engine reject demo log://turn_1/set/notes.md --reason WHY --continue" in done.stderr
     assert "8080" in (folder / "notes.md").read_text()
 
 
@@ -50,23 +50,23 @@ def test_the_shown_commands_name_the_database_that_was_named(folder: Path, editi
     path = str(database(folder))
     database(folder).parent.mkdir()
     done = engine(folder, "run", "--db", path, "--model", editing, "--run", "demo", "Change it")
-    assert f"engine resolve --db {path} demo log://turn_1/set/notes.md --accept" in done.stderr
+    assert f"engine accept --db {path} demo log://turn_1/set/notes.md --continue" in done.stderr
 
 
 def test_accepting_step_by_step_ends_in_the_answer(folder: Path, editing: str) -> None:
     engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
-    second = engine(folder, "resolve", "demo", "log://turn_1/set/notes.md", "--accept", "--continue")
+    second = engine(folder, "accept", "demo", "log://turn_1/set/notes.md", "--continue")
     assert second.returncode == 6
     assert "9090" in (folder / "notes.md").read_text()
-    third = engine(folder, "resolve", "demo", "--all", "--accept", "--continue")
+    third = engine(folder, "accept", "demo", "--all", "--continue")
     assert (third.returncode, third.stdout) == (0, "Changed.\n")
     assert (folder / "marker").exists()
 
 
 def test_who_decided_is_shown_by_name(folder: Path, editing: str) -> None:
     engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
-    engine(folder, "resolve", "demo", "--accept", "--continue", "--by", "Ada Lovelace")
-    engine(folder, "resolve", "demo", "--accept")
+    engine(folder, "accept", "demo", "--continue", "--by", "Ada Lovelace")
+    engine(folder, "accept", "demo")
     shown = json.loads(engine(folder, "show", "--json").stdout)["decisions"]
     assert [row["decided_by"] for row in shown] == ["Ada Lovelace", user_name()]
     assert "accept    Ada Lovelace" in engine(folder, "show").stdout
@@ -77,7 +77,7 @@ def test_who_decided_is_shown_by_name(folder: Path, editing: str) -> None:
 
 def test_resolve_alone_decides_and_resume_goes_on(folder: Path, editing: str) -> None:
     engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
-    done = engine(folder, "resolve", "demo", "--accept")
+    done = engine(folder, "accept", "demo")
     assert done.returncode == 0
     assert "engine resume demo" in done.stderr
     assert "8080" in (folder / "notes.md").read_text()
@@ -87,12 +87,12 @@ def test_resolve_alone_decides_and_resume_goes_on(folder: Path, editing: str) ->
 
 def test_continue_with_yolo_accepts_what_comes_after(folder: Path, editing: str) -> None:
     engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
-    assert engine(folder, "resolve", "demo", "--accept", "--continue", "--yolo").stdout == "Changed.\n"
+    assert engine(folder, "accept", "demo", "--continue", "--yolo").stdout == "Changed.\n"
 
 
 def test_a_rejection_with_its_reason_ends_the_prompt(folder: Path, editing: str) -> None:
     engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
-    done = engine(folder, "resolve", "demo", "--reject", "--reason", "not before January", "--continue")
+    done = engine(folder, "reject", "demo", "--reason", "not before January", "--continue")
     assert done.returncode == 0
     assert "8080" in (folder / "notes.md").read_text()
     log = json.loads(engine(folder, "log", "--json").stdout)
@@ -106,7 +106,7 @@ def test_a_question_is_answered_by_resolve(folder: Path, asking: str) -> None:
     assert "--answer TEXT" in first.stderr
     assert "options: 2025; 2026" in engine(folder, "proposals").stdout
     assert [row["options"] for row in json.loads(engine(folder, "proposals", "--json").stdout)] == ['["2025","2026"]']
-    done = engine(folder, "resolve", "demo", "--answer", "2026", "--continue")
+    done = engine(folder, "accept", "demo", "--answer", "2026", "--continue")
     assert (done.returncode, done.stdout) == (0, "Noted.\n")
     assert "→ 2026" in engine(folder, "packet", "demo", "--role", "user").stdout
 
@@ -120,19 +120,27 @@ def test_proposals_lists_diffs_and_json(folder: Path, editing: str) -> None:
     assert engine(folder, "proposals", "--json").stdout == "[]\n"
 
 
+def test_a_decision_without_a_run_is_on_the_latest_proposal(folder: Path, editing: str) -> None:
+    for name in ("first", "second"):
+        engine(folder, "run", "--model", editing, "--run", name, "Change it")
+    assert engine(folder, "reject").stderr.startswith("rejected: set notes.md\n")
+    assert [row["run"] for row in json.loads(engine(folder, "proposals", "--json").stdout)] == ["first"]
+    assert engine(folder, "accept").returncode == 0
+    assert "nothing waits for a decision" in engine(folder, "accept").stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["demo"],
-        ["demo", "log://turn_9/set/none", "--accept"],
-        ["nope", "--accept"],
-        ["demo", "--reject", "--answer", "x"],
-        ["demo", "--answer", "to a change"],
+        ["accept", "demo", "log://turn_9/set/none"],
+        ["reject", "nope"],
+        ["reject", "demo", "--answer", "x"],
+        ["accept", "demo", "--answer", "to a change"],
     ],
 )
 def test_an_unclear_decision_is_refused_and_decides_nothing(folder: Path, editing: str, arguments: list[str]) -> None:
     engine(folder, "run", "--model", editing, "--run", "demo", "Change it")
-    done = engine(folder, "resolve", *arguments)
+    done = engine(folder, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr
     assert len(json.loads(engine(folder, "proposals", "--json").stdout)) == 1
@@ -143,7 +151,7 @@ def test_a_prompt_for_a_waiting_run_is_queued(folder: Path, editing: str) -> Non
     done = engine(folder, "run", "--run", "demo", "And then this")
     assert done.returncode == 6
     assert ": queued (" in done.stderr
-    assert "engine resolve demo" in done.stderr
+    assert "engine accept demo" in done.stderr
 
 
 # --- at a terminal
@@ -213,10 +221,10 @@ def test_a_question_before_a_change_ends_the_command_unless_it_is_a_yes(capsys: 
 def test_a_no_to_a_removal_changes_nothing(folder: Path, asking: str) -> None:
     engine(folder, "run", "--model", asking, "--run", "demo", "Ask")
     for typed in ("n\n", "\n", "\x04"):
-        code, said = on_terminal(folder, "purge", "demo", typed=typed)
+        code, said = on_terminal(folder, "runs", "purge", "demo", typed=typed)
         assert (code, "Remove demo, with 1 turn, for good? [y/N]: " in said) == (1, True)
         assert said.endswith("nothing was changed\n") or "nothing was changed\x1b" in said
-    code, said = on_terminal(folder, "purge", "demo", typed="y\n")
+    code, said = on_terminal(folder, "runs", "purge", "demo", typed="y\n")
     assert (code, "demo: purged" in said) == (0, True)
 
 
@@ -308,13 +316,13 @@ def test_all_of_a_kind_and_always_are_grants_that_can_be_revoked(
     terminal.expect("accept?")
     terminal.type("a\n")
     assert terminal.end()[0] == 0
-    granted = json.loads(engine(folder, "grants", "--json").stdout)
+    granted = json.loads(engine(folder, "allow", "grants", "--json").stdout)
     assert [(row["kind"], row["target"], row["run"]) for row in granted] == [
         ("file_write", "*", None),
         ("process", None, "demo"),
     ]
-    assert engine(folder, "grants").stdout.splitlines()[2].split()[-1] == "any"
-    assert engine(folder, "grants", "--revoke", "1").returncode == 0
+    assert engine(folder, "allow", "grants").stdout.splitlines()[2].split()[-1] == "any"
+    assert engine(folder, "allow", "grants", "--revoke", "1").returncode == 0
 
 
 def test_the_whole_proposal_is_shown_in_a_pager(open_terminal: OpenTerminal, folder: Path, tmp_path: Path) -> None:
@@ -387,7 +395,7 @@ def test_a_patch_is_accepted_with_all_of_its_kinds(open_terminal: OpenTerminal, 
     terminal.expect("accept all?")
     terminal.type("a\n")
     assert terminal.end()[0] == 0
-    granted = json.loads(engine(folder, "grants", "--json").stdout)
+    granted = json.loads(engine(folder, "allow", "grants", "--json").stdout)
     assert [(row["kind"], row["target"], row["run"]) for row in granted] == [("file_write", None, "one")]
 
 
@@ -436,8 +444,8 @@ def test_a_childs_decision_goes_on_with_the_run_that_waits_for_it(folder: Path, 
     engine(folder, "models", "add", "editor", editing)
     first = engine(folder, "run", "--model", leader, "--run", "demo", "--max-depth", "1", "Have it changed")
     assert (first.returncode, "demo > demo-1" in first.stderr) == (6, True)
-    alone = engine(folder, "resolve", "demo-1", "--accept")
+    alone = engine(folder, "accept", "demo-1")
     assert "'engine resume demo' goes on" in alone.stderr
     engine(folder, "resume", "demo")
-    last = engine(folder, "resolve", "demo-1", "--accept", "--continue")
+    last = engine(folder, "accept", "demo-1", "--continue")
     assert (last.returncode, last.stdout) == (0, "Both are done.\n")

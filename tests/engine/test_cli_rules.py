@@ -267,7 +267,7 @@ def test_show_tells_the_rules_of_a_run_its_bracket_and_what_it_has_otherwise(fol
     assert found["rules"]["overrides"] == {"devmode": 1, "domain security": 0}
     assert (found["rules"]["prompts"], found["rules"]["bracket"]) == (2, "FRESH")
     assert found["label"] == "project"
-    said(folder, "label", "demo", "draft")
+    said(folder, "runs", "label", "demo", "draft")
     assert json.loads(said(folder, "show", "demo", "--json"))["label"] == "draft"
 
 

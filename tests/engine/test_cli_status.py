@@ -128,7 +128,7 @@ def test_follow_prints_events_as_they_come(waiting: Path) -> None:
         try:
             seen = json.loads(follower.stdout.readline())
             assert seen["id"] == 1
-            engine(waiting, "label", "demo", "urgent")
+            engine(waiting, "runs", "label", "demo", "urgent")
             while seen["type"] != "run.described":
                 seen = json.loads(follower.stdout.readline())
         finally:

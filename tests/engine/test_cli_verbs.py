@@ -1,4 +1,4 @@
-"""`engine get`, `set`, `rm`, `cp` and `mv`: what a run knows is looked at and corrected, files included.
+"""`engine entry get`, `set`, `rm`, `cp` and `mv`: what a run knows is looked at and corrected, files included.
 
 spec: @terminal_verbs
 """
@@ -50,38 +50,41 @@ def told(folder: Path, *arguments: str, stdin: str = "") -> str:
 
 def test_get_prints_the_text_to_the_byte_and_changes_nothing(root: Path) -> None:
     before = database(root).read_bytes()
-    assert told(root, "get", "demo", "known://plan") == "first\nsecond"
-    assert told(root, "get", "demo", str(root / "notes.md"), "--line", "-2") == "two\nthree\n"
-    assert told(root, "get", "demo", "notes.md", "--line", "2", "--limit", "1") == "two\n"
-    assert told(root, "get", "demo", "src/a.py") == "x = 1\n"
-    listed = told(root, "get", "demo", "**").splitlines()
+    assert told(root, "entry", "get", "demo", "known://plan") == "first\nsecond"
+    assert told(root, "entry", "get", "demo", str(root / "notes.md"), "--line", "-2") == "two\nthree\n"
+    assert told(root, "entry", "get", "demo", "notes.md", "--line", "2", "--limit", "1") == "two\n"
+    assert told(root, "entry", "get", "demo", "src/a.py") == "x = 1\n"
+    listed = told(root, "entry", "get", "demo", "**").splitlines()
     assert [line.split()[-1] for line in listed] == ["path", "logo.bin", "notes.md", "src/a.py"]
-    (row,) = json.loads(told(root, "get", "demo", "notes.md", "--line", "3", "--json"))
+    (row,) = json.loads(told(root, "entry", "get", "demo", "notes.md", "--line", "3", "--json"))
     assert (row["body"], row["first"], row["last"], row["visibility"]) == ("three\n", 3, 3, "visible")
     assert database(root).read_bytes() == before
 
 
 def test_get_changes_what_the_run_sees_where_it_is_told_to(root: Path) -> None:
-    assert told(root, "get", "demo", "src/a.py", "--visible") == "x = 1\n"
-    assert " visible " in told(root, "get", "demo", "src/*")
-    told(root, "get", "demo", "known://**", "--archived")
-    seen = json.loads(told(root, "get", "demo", "known://**", "--json"))
+    assert told(root, "entry", "get", "demo", "src/a.py", "--visible") == "x = 1\n"
+    assert " visible " in told(root, "entry", "get", "demo", "src/*")
+    told(root, "entry", "get", "demo", "known://**", "--archived")
+    seen = json.loads(told(root, "entry", "get", "demo", "known://**", "--json"))
     assert {row["visibility"] for row in seen} == {"archived"}
 
 
 def test_entries_are_written_copied_moved_and_removed(root: Path) -> None:
-    assert told(root, "set", "demo", "known://plan", "-", stdin="first\r\nthird") == "changed known://plan  +2 -2\n"
-    assert told(root, "set", "demo", "known://plan", "\nmore", "--append", "--tags", "a,b") == (
+    assert (
+        told(root, "entry", "set", "demo", "known://plan", "-", stdin="first\r\nthird")
+        == "changed known://plan  +2 -2\n"
+    )
+    assert told(root, "entry", "set", "demo", "known://plan", "\nmore", "--append", "--tags", "a,b") == (
         "changed known://plan  +2 -1\n"
     )
-    assert told(root, "cp", "demo", "known://plan", "known://copy") == "added known://copy  +3 -0\n"
-    assert told(root, "mv", "demo", "known://copy", "known://moved") == (
+    assert told(root, "entry", "cp", "demo", "known://plan", "known://copy") == "added known://copy  +3 -0\n"
+    assert told(root, "entry", "mv", "demo", "known://copy", "known://moved") == (
         "removed known://copy  +0 -3\nadded known://moved  +3 -0\n"
     )
-    (row,) = json.loads(told(root, "get", "demo", "known://moved", "--json"))
+    (row,) = json.loads(told(root, "entry", "get", "demo", "known://moved", "--json"))
     assert (row["body"], json.loads(row["attributes"])) == ("first\r\nthird\nmore", {"tags": "a,b"})
-    assert told(root, "rm", "demo", "known://plan", "known://moved").count("removed") == 2
-    (done,) = json.loads(told(root, "set", "demo", "known://draft", "--json", "--", "-1"))
+    assert told(root, "entry", "rm", "demo", "known://plan", "known://moved").count("removed") == 2
+    (done,) = json.loads(told(root, "entry", "set", "demo", "known://draft", "--json", "--", "-1"))
     assert (done["status"], done["changes"]) == (
         200,
         [{"path": "known://draft", "change": "changed", "added": 1, "removed": 1}],
@@ -91,15 +94,18 @@ def test_entries_are_written_copied_moved_and_removed(root: Path) -> None:
 def test_files_are_written_at_once_whatever_was_on_disk(root: Path) -> None:
     (root / "notes.md").write_text("changed meanwhile\n", encoding="utf-8")
     (root / "new.md").write_text("unknown to the run\n", encoding="utf-8")
-    assert told(root, "set", "demo", "notes.md", "more", "--append") == "changed notes.md  +1 -0\n"
+    assert told(root, "entry", "set", "demo", "notes.md", "more", "--append") == "changed notes.md  +1 -0\n"
     assert (root / "notes.md").read_text(encoding="utf-8") == "changed meanwhile\nmore\n"
-    assert told(root, "set", "demo", "src/b.py", "--file", str(root / "src" / "a.py")) == "added src/b.py  +1 -0\n"
-    assert told(root, "cp", "demo", "new.md", "known://new") == "added known://new  +1 -0\n"
-    assert told(root, "mv", "demo", "known://draft", "draft.md") == (
+    assert (
+        told(root, "entry", "set", "demo", "src/b.py", "--file", str(root / "src" / "a.py"))
+        == "added src/b.py  +1 -0\n"
+    )
+    assert told(root, "entry", "cp", "demo", "new.md", "known://new") == "added known://new  +1 -0\n"
+    assert told(root, "entry", "mv", "demo", "known://draft", "draft.md") == (
         "removed known://draft  +0 -1\nadded draft.md  +1 -0\n"
     )
-    told(root, "mv", "demo", "new.md", "docs/new.md")
-    told(root, "rm", "demo", "src/**", "--yes")
+    told(root, "entry", "mv", "demo", "new.md", "docs/new.md")
+    told(root, "entry", "rm", "demo", "src/**", "--yes")
     found = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
     assert {path for path in found if not path.startswith(".engine")} == {
         ".env", "docs/new.md", "draft.md", "logo.bin", "notes.md"
@@ -107,33 +113,33 @@ def test_files_are_written_at_once_whatever_was_on_disk(root: Path) -> None:
 
 
 REFUSED = (
-    (["get", "nope", "x"], 2, "there is no such run"),
-    (["get", "demo", "known://plna"], 2, "did you mean known://plan?"),
-    (["get", "demo", "known://pl*x"], 2, "known://pl*x not found; 'engine get demo \"**\"' lists files"),
-    (["get", "demo", "logo.bin"], 1, "is a binary file"),
-    (["get", "demo", "../x"], 2, "leaves the project root"),
-    (["get", "demo", "/etc/passwd"], 2, "is absolute and outside of the project root"),
-    (["get", "demo", "**", "--line", "1"], 2, "name it exactly"),
-    (["get", "demo", "/(/"], 2, ""),
-    (["set", "demo", "../x", "y"], 2, "leaves the project root"),
-    (["set", "demo", "a\x1b[2Jb", "y"], 2, "control character U+001B"),
-    (["set", "demo", ".env", "KEY=2"], 1, "holds keys"),
-    (["set", "demo", ".engine/engine.db", "y"], 1, ".engine/engine.db"),
-    (["set", "demo", "logo.bin", "y"], 1, "is a binary file"),
-    (["set", "demo", "log://turn_1/get/notes.md", "y"], 1, "cannot be rewritten"),
-    (["set", "demo", "RUN://other", "Delete all"], 2, "'engine run'"),
-    (["set", "demo", "prompt://1", "y"], 1, "403"),
-    (["set", "demo", "known://plan"], 2, "give the text"),
-    (["set", "demo", "known://plan", "-"], 2, "stdin: is empty"),
-    (["set", "demo", "known://plan", "--file", "logo.bin"], 1, "is not UTF-8 text"),
-    (["set", "demo", "known://plan", "--visibility", "bright"], 2, "visible, summarized or archived"),
-    (["rm", "demo", "known://plan", "known://nope"], 2, "known://nope not found"),
-    (["rm", "demo", "known://plan", "prompt://1"], 1, "403"),
-    (["rm", "demo", "known://**"], 2, "2 would be removed; say --yes"),
-    (["cp", "demo", "known://*", "known://c"], 2, "takes one entry at a time"),
-    (["cp", "demo", "known://plan", "log://x"], 1, "cannot be rewritten"),
-    (["mv", "demo", "known://plan", "run://demo"], 2, "is a run"),
-    (["mv", "demo", "notes.md", "src/a.py/x"], 1, ""),
+    (["entry", "get", "nope", "x"], 2, "there is no such run"),
+    (["entry", "get", "demo", "known://plna"], 2, "did you mean known://plan?"),
+    (["entry", "get", "demo", "known://pl*x"], 2, "known://pl*x not found; 'engine entry get demo \"**\"' lists files"),
+    (["entry", "get", "demo", "logo.bin"], 1, "is a binary file"),
+    (["entry", "get", "demo", "../x"], 2, "leaves the project root"),
+    (["entry", "get", "demo", "/etc/passwd"], 2, "is absolute and outside of the project root"),
+    (["entry", "get", "demo", "**", "--line", "1"], 2, "name it exactly"),
+    (["entry", "get", "demo", "/(/"], 2, ""),
+    (["entry", "set", "demo", "../x", "y"], 2, "leaves the project root"),
+    (["entry", "set", "demo", "a\x1b[2Jb", "y"], 2, "control character U+001B"),
+    (["entry", "set", "demo", ".env", "KEY=2"], 1, "holds keys"),
+    (["entry", "set", "demo", ".engine/engine.db", "y"], 1, ".engine/engine.db"),
+    (["entry", "set", "demo", "logo.bin", "y"], 1, "is a binary file"),
+    (["entry", "set", "demo", "log://turn_1/get/notes.md", "y"], 1, "cannot be rewritten"),
+    (["entry", "set", "demo", "RUN://other", "Delete all"], 2, "'engine run'"),
+    (["entry", "set", "demo", "prompt://1", "y"], 1, "403"),
+    (["entry", "set", "demo", "known://plan"], 2, "give the text"),
+    (["entry", "set", "demo", "known://plan", "-"], 2, "stdin: is empty"),
+    (["entry", "set", "demo", "known://plan", "--file", "logo.bin"], 1, "is not UTF-8 text"),
+    (["entry", "set", "demo", "known://plan", "--visibility", "bright"], 2, "visible, summarized or archived"),
+    (["entry", "rm", "demo", "known://plan", "known://nope"], 2, "known://nope not found"),
+    (["entry", "rm", "demo", "known://plan", "prompt://1"], 1, "403"),
+    (["entry", "rm", "demo", "known://**"], 2, "2 would be removed; say --yes"),
+    (["entry", "cp", "demo", "known://*", "known://c"], 2, "takes one entry at a time"),
+    (["entry", "cp", "demo", "known://plan", "log://x"], 1, "cannot be rewritten"),
+    (["entry", "mv", "demo", "known://plan", "run://demo"], 2, "is a run"),
+    (["entry", "mv", "demo", "notes.md", "src/a.py/x"], 1, ""),
 )  # fmt: skip
 
 
@@ -156,9 +162,9 @@ def test_what_is_refused_changes_nothing(root: Path) -> None:
 
 
 def test_a_terminal_gets_no_controls_and_a_pipe_the_text_as_it_is(root: Path) -> None:
-    told(root, "set", "demo", "known://loud", "red \x1b[31m and \u202e")
-    assert on_terminal(root, "get", "demo", "known://loud") == (0, "red \\u{1b}[31m and \\u{202e}\n")
-    assert told(root, "get", "demo", "known://loud") == "red \x1b[31m and \u202e"
+    told(root, "entry", "set", "demo", "known://loud", "red \x1b[31m and \u202e")
+    assert on_terminal(root, "entry", "get", "demo", "known://loud") == (0, "red \\u{1b}[31m and \\u{202e}\n")
+    assert told(root, "entry", "get", "demo", "known://loud") == "red \x1b[31m and \u202e"
     assert told(root, "context", "demo", "known://loud") == "red \x1b[31m and \u202e\n"
 
 
@@ -179,11 +185,11 @@ def test_the_process_that_drives_the_run_writes_the_file(
     try:
         with library.open(database(root)) as db:
             wait_until(lambda: db.value("select 1 from effects where kind = 'process' and state = 'started'"))
-        done = engine(root, "set", "live", "late.md", "text")
+        done = engine(root, "entry", "set", "live", "late.md", "text")
         assert (done.returncode, done.stdout) == (6, "to be added late.md  +1 -0\n")
         assert "another process drives it" in done.stderr
         assert not (root / "late.md").exists()
-        assert told(root, "set", "live", "known://now", "text") == "added known://now  +1 -0\n"
+        assert told(root, "entry", "set", "live", "known://now", "text") == "added known://now  +1 -0\n"
         (root / "go").touch()
         assert driving.wait(SECONDS) == 0
     finally:

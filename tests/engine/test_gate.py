@@ -315,15 +315,15 @@ def test_no_connection_of_an_app_confirms_anything(folder: Path) -> None:
 
 
 def test_a_person_adds_explains_and_removes_policies(folder: Path) -> None:
-    assert engine(folder, "policy", "add", "git push*", "--ask").returncode == 0
-    assert engine(folder, "policy", "add", "curl", "--refuse", "Use get.").returncode == 0
-    assert engine(folder, "policy", "add", "make", "--accept").returncode == 0
-    listed = json.loads(engine(folder, "policy", "list", "--json").stdout)
+    assert engine(folder, "allow", "policy", "add", "git push*", "--ask").returncode == 0
+    assert engine(folder, "allow", "policy", "add", "curl", "--refuse", "Use get.").returncode == 0
+    assert engine(folder, "allow", "policy", "add", "make", "--accept").returncode == 0
+    listed = json.loads(engine(folder, "allow", "policy", "list", "--json").stdout)
     assert [(row["command"], row["decision"], row["of"]) for row in listed] == [
         ("git push*", "ask", str(folder)), ("curl", "refuse", str(folder)), ("make", "accept", str(folder))
     ]  # fmt: skip
     said = {
-        line: engine(folder, "policy", "explain", line).stdout
+        line: engine(folder, "allow", "policy", "explain", line).stdout
         for line in ("curl x", "git push", "make all", "vim", "ls", "$X")
     }
     assert "refused by policy" in said["curl x"]
@@ -334,14 +334,14 @@ def test_a_person_adds_explains_and_removes_policies(folder: Path) -> None:
     assert "no policy decides" in said["ls"]
     assert "not known from its text" in said["$X"]
     assert "under --yolo it is refused" in said["$X"]
-    explained = json.loads(engine(folder, "policy", "explain", "ls; curl x", "--json").stdout)
+    explained = json.loads(engine(folder, "allow", "policy", "explain", "ls; curl x", "--json").stdout)
     assert (explained["decision"], [each["program"] for each in explained["programs"]]) == ("refuse", ["ls", "curl"])
     number = str(listed[1]["policy_id"])
-    assert engine(folder, "policy", "rm", number).returncode == 0
-    assert engine(folder, "policy", "rm", number).returncode == 2
-    everything = json.loads(engine(folder, "policy", "list", "--all", "--json").stdout)
+    assert engine(folder, "allow", "policy", "rm", number).returncode == 0
+    assert engine(folder, "allow", "policy", "rm", number).returncode == 2
+    everything = json.loads(engine(folder, "allow", "policy", "list", "--all", "--json").stdout)
     shipped = next(row for row in everything if row["level"] == "shipped")
-    refused = engine(folder, "policy", "rm", str(shipped["policy_id"]))
+    refused = engine(folder, "allow", "policy", "rm", str(shipped["policy_id"]))
     assert (refused.returncode, "comes with the engine" in refused.stderr) == (1, True)
 
 
@@ -361,18 +361,18 @@ def test_a_person_adds_explains_and_removes_policies(folder: Path) -> None:
     ],
 )
 def test_a_policy_that_says_nothing_clear_is_refused(folder: Path, arguments: list[str]) -> None:
-    done = engine(folder, "policy", "add", *arguments)
+    done = engine(folder, "allow", "policy", "add", *arguments)
     assert done.returncode == 2, done.stderr
-    assert json.loads(engine(folder, "policy", "list", "--json").stdout or "[]") == []
+    assert json.loads(engine(folder, "allow", "policy", "list", "--json").stdout or "[]") == []
 
 
 def test_grants_are_listed_and_revoked(folder: Path) -> None:
     run(folder, "a")
     with library.open(folder / "t.db") as db:
         gate.give_grant(db, "a", "process", "echo \x1b[2J", whole_project=True, by="Ada")
-    listed = engine(folder, "grants", "--db", "t.db").stdout
+    listed = engine(folder, "allow", "grants", "--db", "t.db").stdout
     assert "Ada" in listed
     assert "\x1b" not in listed
-    assert engine(folder, "grants", "--db", "t.db", "--revoke", "1").returncode == 0
-    assert json.loads(engine(folder, "grants", "--db", "t.db", "--json").stdout) == []
-    assert engine(folder, "grants", "--db", "t.db", "--revoke", "1").returncode == 2
+    assert engine(folder, "allow", "grants", "--db", "t.db", "--revoke", "1").returncode == 0
+    assert json.loads(engine(folder, "allow", "grants", "--db", "t.db", "--json").stdout) == []
+    assert engine(folder, "allow", "grants", "--db", "t.db", "--revoke", "1").returncode == 2

@@ -97,9 +97,9 @@ LOOKING = [
     ["log", "--full"],
     ["context"],
     ["packet"],
-    ["get", "demo", "notes.md"],
-    ["get", "demo", "known://acme_gmbh"],
-    ["diff", "demo", "1", "3", "**"],
+    ["entry", "get", "demo", "notes.md"],
+    ["entry", "get", "demo", "known://acme_gmbh"],
+    ["context", "demo", "**", "--diff", "1", "3"],
     ["undo", "demo", "--diff"],
     ["find", "Acme"],
     ["files"],
@@ -127,9 +127,9 @@ PIPED = [
     ["events", "--jsonl"],
     ["status", "demo"],
     ["status", "demo", "--json"],
-    ["get", "demo", "known://acme_gmbh", "--json"],
+    ["entry", "get", "demo", "known://acme_gmbh", "--json"],
     ["sql", "select prompt from loop_list", "--json"],
-    ["stream", "demo"],
+    ["runs", "output", "demo"],
 ]
 
 

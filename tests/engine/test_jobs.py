@@ -492,16 +492,18 @@ def test_engine_stream_prints_the_text_that_is_kept_into_a_pipe(folder: Path) ->
     model = script(folder, r"<sh>printf 'a\033[2Jb\n'; echo err >&2; exit 4</sh>", DONE)
     run_engine(folder, "run", "--yolo", "--sandbox", "off", "--run", "demo", "--model", model, "Go")
     path = "log://turn_1/sh/printf_'a%5C033%5B2Jb%5Cn'%3B_echo_err_%3E%262%3B_exit_4"
-    done = run_engine(folder, "stream", "demo", path, "--follow")
+    done = run_engine(folder, "runs", "output", "demo", path, "--follow")
     assert done.stdout == "a\nb\n"
     assert "err\n" in done.stderr
     assert "exit code 4" in done.stderr
-    assert run_engine(folder, "stream", "demo").stdout == done.stdout, "without a path it is the last command"
-    lines = [json.loads(line) for line in run_engine(folder, "stream", "demo", path, "--json").stdout.splitlines()]
+    assert run_engine(folder, "runs", "output", "demo").stdout == done.stdout, "without a path it is the last command"
+    lines = [
+        json.loads(line) for line in run_engine(folder, "runs", "output", "demo", path, "--json").stdout.splitlines()
+    ]
     assert [line.get("text") for line in lines] == ["a\nb\n", "err\n", None]
     assert lines[-1] == {"state": "done", "outcome": "exit:4", "exit_code": 4}
-    assert run_engine(folder, "stream", "demo", path, "--cancel").returncode == 1
-    assert "does not run" in run_engine(folder, "stream", "demo", path, "--cancel").stderr
+    assert run_engine(folder, "runs", "output", "demo", path, "--cancel").returncode == 1
+    assert "does not run" in run_engine(folder, "runs", "output", "demo", path, "--cancel").stderr
 
 
 # what it changes

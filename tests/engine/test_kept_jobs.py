@@ -342,12 +342,12 @@ def test_the_command_stays_until_what_it_keeps_has_ended(folder: Path, model: st
     with engine.open(database(folder)) as db:
         path = str(db.value("select path from _process_paths where channel = 1"))
         wait_until(lambda: "up\n" in "".join(piece["text"] for piece in db.stream("demo", path, follow=False)))
-    assert "up\n" in run_engine(folder, "stream", "demo", path).stdout
-    assert "was kept and runs on" in run_engine(folder, "purge", "demo", "--yes").stderr
+    assert "up\n" in run_engine(folder, "runs", "output", "demo", path).stdout
+    assert "was kept and runs on" in run_engine(folder, "runs", "purge", "demo", "--yes").stderr
     (folder / "stop").touch()
     _, stderr = process.communicate(timeout=SECONDS)
     assert process.returncode == 0
-    assert "  engine stream demo 'sh://turn_1/" in stderr
+    assert "  engine runs output demo 'sh://turn_1/" in stderr
     assert "has ended, exit code 3" in stderr
 
 

@@ -150,7 +150,7 @@ def test_resolve_takes_the_key_from_where_it_is_told(folder: Path) -> None:
     with serving(noting(heard, asks), noting(heard, '<update status="200">Hello.</update>')) as server:
         address = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k-environment"}
         engine(folder, "run", "--run", "demo", "--model", "openai/tiny", "Hi", env=address)
-        words = ("resolve", "demo", "--answer", "this", "--continue", "--key-from", "openai=user")
+        words = ("accept", "demo", "--answer", "this", "--continue", "--key-from", "openai=user")
         done = engine(folder, *words, env=address)
     assert done.returncode == 0, done.stderr
     assert heard == ["Bearer k-environment", "Bearer k-mine"]

@@ -27,7 +27,7 @@ LOOKING = [
     ["log"],
     ["packet"],
     ["context"],
-    ["diff", "demo", "1", "2"],
+    ["context", "--diff", "1", "2"],
     ["proposals"],
     ["config"],
     ["sql", "select run from run_overview"],

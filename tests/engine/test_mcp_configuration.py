@@ -259,7 +259,7 @@ def test_a_run_uses_what_is_configured(folder: Path) -> None:
     assert found.returncode == 6
     assert "MCP server office: 11 tools, 1 resource, 1 prompt" in found.stderr
     assert "office/book" in found.stderr
-    found = engine(folder, "resolve", "demo", "--accept", "--continue")
+    found = engine(folder, "accept", "demo", "--continue")
     assert (found.returncode, found.stdout) == (0, "Booked.\n")
     rows = json.loads(engine(folder, "sql", "--json", "select tool, state, decided_by from mcp_calls").stdout)
     assert [row["tool"] for row in rows] == ["price", "book"]
@@ -288,7 +288,7 @@ def test_a_person_allows_a_tool_for_good_at_the_terminal(folder: Path, open_term
     terminal.expect("every call of this tool, as it is defined now")
     terminal.type("p\n")
     assert terminal.end()[0] == 0
-    grants = json.loads(engine(folder, "grants", "--json").stdout)
+    grants = json.loads(engine(folder, "allow", "grants", "--json").stdout)
     assert [each["kind"] for each in grants] == ["mcp"]
     assert grants[0]["target"].startswith("office/book#")
 

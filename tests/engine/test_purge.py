@@ -141,15 +141,17 @@ def test_a_file_that_cannot_be_made_smaller_now_is_purged_all_the_same(two: engi
 
 def test_the_command_asks_unless_told(two: engine.Database, tmp_path: Path) -> None:
     two.close()
-    refused = command(tmp_path, "purge", "gone", "--db", str(two.path))
+    refused = command(tmp_path, "runs", "purge", "gone", "--db", str(two.path))
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "run gone, with 2 turns: would be gone for good; say --yes" in refused.stderr
     # a run without a turn of its own holds what its fork saw, and what a person wrote into it
     command(tmp_path, "fork", "gone", "--as", "twin", "--db", str(two.path))
-    assert "run twin: would be gone for good" in command(tmp_path, "purge", "twin", "--db", str(two.path)).stderr
-    assert command(tmp_path, "purge", "twin", "--yes", "--db", str(two.path)).returncode == 0
-    done = command(tmp_path, "purge", "gone", "--yes", "--json", "--db", str(two.path))
+    assert (
+        "run twin: would be gone for good" in command(tmp_path, "runs", "purge", "twin", "--db", str(two.path)).stderr
+    )
+    assert command(tmp_path, "runs", "purge", "twin", "--yes", "--db", str(two.path)).returncode == 0
+    done = command(tmp_path, "runs", "purge", "gone", "--yes", "--json", "--db", str(two.path))
     assert done.returncode == 0
     assert json.loads(done.stdout)["run"] == "gone"
     assert json.loads(done.stdout)["freed_bytes"] > 0
-    assert command(tmp_path, "purge", "gone", "--yes", "--db", str(two.path)).returncode == 2
+    assert command(tmp_path, "runs", "purge", "gone", "--yes", "--db", str(two.path)).returncode == 2

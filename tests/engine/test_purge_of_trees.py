@@ -42,7 +42,7 @@ def runs(db: engine.Database) -> list[str]:
 def test_a_tree_goes_as_a_whole_and_nothing_of_it_is_left(tree: engine.Database, workspace_dir: Path) -> None:
     everything = ["demo-9", "demo", "demo-1", "demo-2", "demo-1-1", "demo-3"]
     assert sorted(runs(tree)) == sorted(everything)
-    with pytest.raises(Conflict, match="or all at once with 'engine purge demo --tree'"):
+    with pytest.raises(Conflict, match="or all at once with 'engine runs purge demo --tree'"):
         tree.purge("demo")
     with Lease(tree, "demo-1-1"), pytest.raises(Conflict, match="demo-1-1: is being driven"):
         tree.purge("demo", tree=True)
@@ -74,16 +74,16 @@ def test_a_workflow_goes_with_its_steps(db: engine.Database, tmp_path: Path) -> 
 def test_the_command_names_what_goes_and_asks(tree: engine.Database, tmp_path: Path) -> None:
     tree.close()
     at = ("--db", str(tree.path))
-    refused = command(tmp_path, "purge", "demo", "--tree", *at)
+    refused = command(tmp_path, "runs", "purge", "demo", "--tree", *at)
     assert refused.returncode == 2
     assert (
         "run demo, and what it delegated to, demo-1, demo-2, demo-3, demo-1-1, with 7 turns: would be gone"
         in refused.stderr
     )
-    assert command(tmp_path, "purge", "demo", "--yes", *at).returncode == 1
-    done = command(tmp_path, "purge", "demo", "--tree", "--yes", *at)
+    assert command(tmp_path, "runs", "purge", "demo", "--yes", *at).returncode == 1
+    done = command(tmp_path, "runs", "purge", "demo", "--tree", "--yes", *at)
     assert (done.returncode, done.stdout.split(":")[0]) == (0, "demo, demo-1, demo-2, demo-3, demo-1-1")
-    assert command(tmp_path, "purge", "none", "--tree", "--yes", *at).returncode == 2
+    assert command(tmp_path, "runs", "purge", "none", "--tree", "--yes", *at).returncode == 2
 
 
 def test_a_judge_that_is_purged_in_flight_is_an_error_of_the_check(db: engine.Database) -> None:

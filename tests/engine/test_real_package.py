@@ -109,7 +109,7 @@ def folder(unpacked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 def test_under_yolo_it_goes_to_the_end_by_itself(folder: Path, unpacked: Path, tmp_path: Path) -> None:
     model = script(tmp_path / "s.jsonl", [*LOOK, f"<sh>vim {MODULE}</sh>{ON}", *MEND])
-    assert engine(folder, "policy", "add", "python -m pytest -q toolz/*", "--accept").returncode == 0
+    assert engine(folder, "allow", "policy", "add", "python -m pytest -q toolz/*", "--accept").returncode == 0
     done = engine_process(folder, "run", "--yolo", "--model", model, "--run", "mend", "The tests fail. Mend the code.")
     assert (done.returncode, done.stdout) == (0, ANSWER)
     assert_mended(folder, unpacked, "yolo")
@@ -162,11 +162,11 @@ def test_other_processes_decide(folder: Path, unpacked: Path, tmp_path: Path) ->
     model = script(tmp_path / "s.jsonl", [*LOOK, *MEND])
     waits = engine_process(folder, "run", "--model", model, "--run", "mend", "Mend it.")
     assert (waits.returncode, waits.stdout) == (6, "")
-    assert engine_process(folder, "resolve", "mend", "--accept", "--by", "Ada").returncode == 0
+    assert engine_process(folder, "accept", "mend", "--by", "Ada").returncode == 0
     assert engine_process(folder, "resume", "mend").returncode == 6
     codes: list[int] = []
     while not codes or codes[-1] == 6:
-        done = engine_process(folder, "resolve", "mend", "--all", "--accept", "--continue", "--by", "Grace")
+        done = engine_process(folder, "accept", "mend", "--all", "--continue", "--by", "Grace")
         codes.append(done.returncode)
         assert len(codes) <= 5, done.stderr
     assert (codes, done.stdout) == ([6, 6, 6, 6, 0], ANSWER)

@@ -138,26 +138,26 @@ def age(folder: Path, days: int) -> None:
 
 def test_the_command_line_archives_and_purges_by_idle_time(folder: Path, tmp_path: Path) -> None:
     engine(folder, "run", "--run", "old", "--model", script(tmp_path / "s.jsonl", READ_AND_ANSWER), "Which port?")
-    assert "no run has been idle for 30d" in engine(folder, "archive", "--idle", "30d").stderr
+    assert "no run has been idle for 30d" in engine(folder, "runs", "archive", "--idle", "30d").stderr
     age(folder, 40)
-    assert "left out of lists: old" in engine(folder, "archive", "--idle", "30d").stderr
-    refused = engine(folder, "purge", "--idle", "30d")
+    assert "left out of lists: old" in engine(folder, "runs", "archive", "--idle", "30d").stderr
+    refused = engine(folder, "runs", "purge", "--idle", "30d")
     assert (refused.returncode, "1 run, old: would be gone for good; say --yes" in refused.stderr) == (2, True)
-    assert "old: purged" in engine(folder, "purge", "--idle", "30d", "--yes").stdout
-    assert "no run has been idle" in engine(folder, "purge", "--idle", "30d", "--yes").stdout
+    assert "old: purged" in engine(folder, "runs", "purge", "--idle", "30d", "--yes").stdout
+    assert "no run has been idle" in engine(folder, "runs", "purge", "--idle", "30d", "--yes").stdout
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        ("archive",),
-        ("archive", "x", "--idle", "3d"),
-        ("archive", "--idle", "soon"),
-        ("archive", "--idle", "0d"),
-        ("archive", "--idle", "3d", "--undo"),
-        ("purge",),
-        ("purge", "x", "--idle", "3d"),
-        ("purge", "--idle", "3d", "--tree"),
+        ("runs", "archive"),
+        ("runs", "archive", "x", "--idle", "3d"),
+        ("runs", "archive", "--idle", "soon"),
+        ("runs", "archive", "--idle", "0d"),
+        ("runs", "archive", "--idle", "3d", "--undo"),
+        ("runs", "purge"),
+        ("runs", "purge", "x", "--idle", "3d"),
+        ("runs", "purge", "--idle", "3d", "--tree"),
     ],
 )
 def test_what_names_no_runs_is_wrong_usage(folder: Path, words: tuple[str, ...]) -> None:

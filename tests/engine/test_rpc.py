@@ -1,4 +1,4 @@
-"""Other programs use runs by JSON-RPC over WebSocket, each test against `engine rpc` in a process of its own.
+"""Other programs use runs by JSON-RPC over WebSocket, each test against `engine serve rpc` in a process of its own.
 
 1. A prompt from its giving to its answer, and all that a client is told. 2. Every method. 3. Projects. 4. Runs of others,
 kills and ends of the server.
@@ -323,12 +323,12 @@ def test_a_unix_socket_is_private_and_taken_over_from_the_dead(workspace_dir: Pa
     assert os.stat(place).st_mode & 0o777 == 0o600
     with over(place) as client:
         assert client.call("ping") == {}
-    second = engine_process(workspace_dir, "rpc", "--socket", str(place))
+    second = engine_process(workspace_dir, "serve", "rpc", "--socket", str(place))
     assert (second.returncode, "is there already" in second.stderr) == (1, True)
     server.stop(signal.SIGKILL)
     with served(workspace_dir, "--socket", str(place)), over(place) as client:
         assert client.call("ping") == {}
     assert not place.exists()
     place.write_text("mine")
-    assert engine_process(workspace_dir, "rpc", "--socket", str(place)).returncode == 1
+    assert engine_process(workspace_dir, "serve", "rpc", "--socket", str(place)).returncode == 1
     assert place.read_text() == "mine"

@@ -33,20 +33,20 @@ def runs(folder: Path, tmp_path: Path) -> Path:
 
 
 def test_a_run_is_renamed_and_goes_on(runs: Path) -> None:
-    done = engine(runs, "rename", "one", "billing")
+    done = engine(runs, "runs", "rename", "one", "billing")
     assert (done.returncode, done.stdout) == (0, "one: is called billing now\n")
     assert engine(runs, "run", "--run", "billing", "More").returncode == 0
     assert [row["loop"] for row in told(runs, "show", "billing")["prompts"]] == [1, 2]
     assert engine(runs, "show", "one").returncode == 2
-    taken = engine(runs, "rename", "two", "billing")
+    taken = engine(runs, "runs", "rename", "two", "billing")
     assert (taken.returncode, "another one is" in taken.stderr) == (1, True)
-    wrong = engine(runs, "rename", "two", "a/b")
+    wrong = engine(runs, "runs", "rename", "two", "a/b")
     assert (wrong.returncode, "letters, digits" in wrong.stderr) == (2, True)
 
 
 def test_lists_show_titles_and_filter_by_label(runs: Path) -> None:
     assert [row["title"] for row in told(runs, "runs")] == ["Prompt of two", "Prompt of one"]
-    assert told(runs, "label", "one", "urgent", "q3", "--title", "The invoices") == {
+    assert told(runs, "runs", "label", "one", "urgent", "q3", "--title", "The invoices") == {
         "run": "one",
         "title": "The invoices",
         "labels": ["q3", "urgent"],
@@ -56,14 +56,14 @@ def test_lists_show_titles_and_filter_by_label(runs: Path) -> None:
     assert "[q3] [urgent] The invoices" in engine(runs, "runs").stdout
     assert [row["run"] for row in told(runs, "runs", "--label", "q3")] == ["one"]
     assert "no such runs" in engine(runs, "runs", "--label", "nothing").stderr
-    assert told(runs, "label", "one", "--rm", "q3", "--title", "")["labels"] == ["urgent"]
-    assert engine(runs, "label", "one").stdout == "one: [urgent] Prompt of one\n"
+    assert told(runs, "runs", "label", "one", "--rm", "q3", "--title", "")["labels"] == ["urgent"]
+    assert engine(runs, "runs", "label", "one").stdout == "one: [urgent] Prompt of one\n"
     with library.open(database(runs)) as db:
         assert [(run.title, run.labels) for run in db.runs()] == [("Prompt of two", ()), ("Prompt of one", ("urgent",))]
 
 
 def test_archived_runs_are_left_out_until_they_are_prompted(runs: Path) -> None:
-    assert engine(runs, "archive", "two").returncode == 0
+    assert engine(runs, "runs", "archive", "two").returncode == 0
     assert [row["run"] for row in told(runs, "runs")] == ["one"]
     assert [row["run"] for row in told(runs, "runs", "--archived")] == ["two", "one"]
     assert told(runs, "show")["run"] == "one"
@@ -71,10 +71,10 @@ def test_archived_runs_are_left_out_until_they_are_prompted(runs: Path) -> None:
     assert "(archived)" in engine(runs, "show", "two").stdout
     assert engine(runs, "run", "--run", "two", "Again").returncode == 0
     assert [row["run"] for row in told(runs, "runs")] == ["two", "one"]
-    assert engine(runs, "archive", "one", "two").returncode == 0
-    assert engine(runs, "archive", "one", "nobody", "--undo").returncode == 2
+    assert engine(runs, "runs", "archive", "one", "two").returncode == 0
+    assert engine(runs, "runs", "archive", "one", "nobody", "--undo").returncode == 2
     assert told(runs, "runs") == []
-    assert engine(runs, "archive", "one", "--undo").returncode == 0
+    assert engine(runs, "runs", "archive", "one", "--undo").returncode == 0
     assert [row["run"] for row in told(runs, "runs")] == ["one"]
 
 

@@ -76,7 +76,7 @@ def test_the_terminal_names_a_command_that_goes_on(folder: Path, tmp_path: Path)
 def test_a_rejection_names_a_command_that_goes_on(folder: Path, tmp_path: Path) -> None:
     model = command_script(tmp_path / "s.jsonl", ["<sh>true</sh>", DONE])
     command(folder, "run", "--run", "demo", "--model", model, GOAL)
-    done = command(folder, "resolve", "demo", "--reject", "--continue")
+    done = command(folder, "reject", "demo", "--continue")
     how = 'Continue: engine run --run demo "what to do differently"'
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, how)
     assert command(folder, "run", "--run", "demo", "differently").returncode == 0

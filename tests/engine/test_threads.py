@@ -292,27 +292,29 @@ def test_the_command_adds_explains_and_removes(folder: Path) -> None:
         'block = [{ event = "command", path = "known://*", message = "Keep no notes." }]\n',
         encoding="utf-8",
     )
-    assert engine(folder, "threads", "add", "t.toml").returncode == 0
-    assert "there is one of that name" in engine(folder, "threads", "add", "t.toml").stderr
-    assert engine(folder, "threads", "enable", "read_before_run").returncode == 0
-    listed = {row["name"]: row["state"] for row in json.loads(engine(folder, "threads", "list", "--json").stdout)}
+    assert engine(folder, "allow", "threads", "add", "t.toml").returncode == 0
+    assert "there is one of that name" in engine(folder, "allow", "threads", "add", "t.toml").stderr
+    assert engine(folder, "allow", "threads", "enable", "read_before_run").returncode == 0
+    listed = {
+        row["name"]: row["state"] for row in json.loads(engine(folder, "allow", "threads", "list", "--json").stdout)
+    }
     assert listed == {"read_before_run": "on", "finish_clean": "off", "test_after_edit": "off", "quiet": "on"}
     model = script(folder.parent, '<set path="known://a">x</set>' + DONE, DONE)
     assert engine(folder, "run", "--model", model, "--run", "demo", "go").returncode == 0
-    said = engine(folder, "threads", "explain", "demo").stdout
+    said = engine(folder, "allow", "threads", "explain", "demo").stdout
     assert "Blocked by the thread quiet: Keep no notes." in said
     assert "block command" in said
-    assert json.loads(engine(folder, "threads", "explain", "demo", "--json").stdout)["log"][0]["point"] == 1
-    assert "Keep no notes." in engine(folder, "threads", "show", "quiet").stdout
-    assert engine(folder, "threads", "disable", "quiet").returncode == 0
-    assert engine(folder, "threads", "rm", "quiet").returncode == 0
+    assert json.loads(engine(folder, "allow", "threads", "explain", "demo", "--json").stdout)["log"][0]["point"] == 1
+    assert "Keep no notes." in engine(folder, "allow", "threads", "show", "quiet").stdout
+    assert engine(folder, "allow", "threads", "disable", "quiet").returncode == 0
+    assert engine(folder, "allow", "threads", "rm", "quiet").returncode == 0
     for words, error in (
         (("rm", "quiet"), "there is none of that name here"),
         (("rm", "finish_clean"), "comes with the engine"),
         (("explain", "nobody"), "there is no such run"),
         (("show", "quiet"), "there is none of that name here"),
     ):
-        failed = engine(folder, "threads", *words)
+        failed = engine(folder, "allow", "threads", *words)
         assert failed.returncode != 0
         assert error in failed.stderr
 

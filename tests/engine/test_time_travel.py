@@ -184,24 +184,24 @@ def test_packets_of_two_turns_are_compared(sent: Path) -> None:
 
 
 def test_entries_that_differ_between_turns_are_listed(sent: Path) -> None:
-    told = command(sent, "diff", "demo", "2", "3", "--db", "t.db").stdout.splitlines()
+    told = command(sent, "context", "demo", "--diff", "2", "3", "--db", "t.db").stdout.splitlines()
     assert told[0].split() == ["change", "visibility", "path"]
     assert [line.split() for line in told if "known" in line and "log" not in line] == [
         ["changed", "visible", "known://a"],
         ["moved", "visible", "→", "summarized", "known://b"],
     ]
-    rows = json.loads(command(sent, "diff", "demo", "3", "2", "--json", "--db", "t.db").stdout)
+    rows = json.loads(command(sent, "context", "demo", "--diff", "3", "2", "--json", "--db", "t.db").stdout)
     changed = next(row for row in rows if row["path"] == "known://a")
     assert (changed["body_before"], changed["body"]) == ("two", "one")
 
 
 def test_turns_that_saw_the_same_are_said_to(sent: Path) -> None:
-    told = command(sent, "diff", "demo", "3", "3", "--db", "t.db")
+    told = command(sent, "context", "demo", "--diff", "3", "3", "--db", "t.db")
     assert (told.returncode, told.stdout, told.stderr) == (0, "", "demo: turns 3 and 3 saw the same\n")
 
 
 def test_a_turn_that_sent_nothing_has_nothing_to_compare(sent: Path) -> None:
-    told = command(sent, "diff", "demo", "1", "7", "--db", "t.db")
+    told = command(sent, "context", "demo", "--diff", "1", "7", "--db", "t.db")
     assert told.returncode == NOT_FOUND
     assert "run 'demo': no packet was sent for turn 7" in told.stderr
 
@@ -229,7 +229,7 @@ def test_an_entry_is_printed_as_a_turn_saw_it(sent: Path) -> None:
 
 
 def test_how_an_entry_changed_is_printed(sent: Path) -> None:
-    told = command(sent, "diff", "demo", "2", "3", "known://*", "--db", "t.db").stdout
+    told = command(sent, "context", "demo", "known://*", "--diff", "2", "3", "--db", "t.db").stdout
     assert told.splitlines() == [
         "diff known://a (changed)",
         "--- turn 2, known://a",
@@ -241,15 +241,15 @@ def test_how_an_entry_changed_is_printed(sent: Path) -> None:
         "old visibility visible",
         "new visibility summarized",
     ]
-    gone = command(sent, "diff", "demo", "4", "5", "known://c", "--db", "t.db").stdout
+    gone = command(sent, "context", "demo", "known://c", "--diff", "4", "5", "--db", "t.db").stdout
     assert gone.splitlines()[:3] == ["diff known://c (disappeared)", "--- turn 4, known://c", "+++ /dev/null"]
-    same = command(sent, "diff", "demo", "3", "4", "known://a", "--db", "t.db")
+    same = command(sent, "context", "demo", "known://a", "--diff", "3", "4", "--db", "t.db")
     assert (same.returncode, same.stdout, same.stderr) == (0, "", "demo: turns 3 and 4 saw known://a the same\n")
-    assert command(sent, "diff", "demo", "1", "5", "nowhere", "--db", "t.db").returncode == NOT_FOUND
+    assert command(sent, "context", "demo", "nowhere", "--diff", "1", "5", "--db", "t.db").returncode == NOT_FOUND
 
 
 def test_a_difference_is_coloured_at_a_terminal_alone(sent: Path) -> None:
-    arguments = ["diff", "demo", "2", "3", "known://a", "--db", "t.db"]
+    arguments = ["context", "demo", "known://a", "--diff", "2", "3", "--db", "t.db"]
     ours, theirs = pty.openpty()
     environ = environment(sent.parent, TERM="xterm")
     subprocess.run([*ENGINE, *arguments], cwd=sent, env=environ, stdout=theirs, check=True, timeout=300)
@@ -301,7 +301,7 @@ def test_a_fork_is_asked_for_turns_that_it_inherited(db: engine.Database, sent: 
     assert third.run.startswith("demo_")
     verified = command(sent, "packet", "child", "--verify", "--db", "t.db")
     assert verified.stderr == "child: 6 messages are what was sent, byte for byte\n"
-    told = command(sent, "diff", "child", "2", "3", "known://a", "--db", "t.db").stdout
+    told = command(sent, "context", "child", "known://a", "--diff", "2", "3", "--db", "t.db").stdout
     assert told.endswith("-one\n+two\n")
     assert db.rows("select turn, source from past_turns where run = 'child' order by turn") == [
         {"turn": 1, "source": "demo"},

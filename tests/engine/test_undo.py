@@ -104,12 +104,12 @@ def test_several_edits_of_one_file_are_one_change(db: engine.Database, workspace
 def test_what_a_person_wrote_through_a_run_is_taken_back(folder: Path) -> None:
     (folder.parent / "s.jsonl").write_text(json.dumps(DONE), encoding="utf-8")
     command(folder, "run", "--run", "demo", "--model", "scripted:../s.jsonl", "Hi")
-    command(folder, "set", "demo", "notes.md", "mine\n")
+    command(folder, "entry", "set", "demo", "notes.md", "mine\n")
     assert (folder / "notes.md").read_text() == "mine\n"
     done = command(folder, "undo", "demo", "--yes")
     assert (done.returncode, done.stdout) == (0, "changed notes.md\n")
     assert (folder / "notes.md").read_text().startswith("# Notes")
-    command(folder, "set", "demo", "new.md", "new\n")
+    command(folder, "entry", "set", "demo", "new.md", "new\n")
     (folder / "new.md").unlink()
     shown = command(folder, "undo", "demo", "--diff")
     assert (shown.returncode, shown.stdout) == (0, "")

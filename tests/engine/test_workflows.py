@@ -361,7 +361,7 @@ def test_the_commands_check_run_show_draw_and_resume(tmp_path: Path, root: Path)
         "write", "running · Write <it>", "last", "waiting",
     ]  # fmt: skip
     assert cli(root, "workflow", "graph", path).stdout == "  1  write  Write <it>\n  2  last   needs write\n"
-    assert cli(root, "resolve", "wf-write", "--accept").returncode == 0
+    assert cli(root, "accept", "wf-write").returncode == 0
     ended = cli(root, "workflow", "resume")
     assert (ended.returncode, ended.stdout) == (0, "It is written.\n"), ended.stderr
     assert cli(root, "workflow", "resume", "wf").returncode == 7

@@ -1,4 +1,4 @@
-"""Who is at the other end of `engine acp` may send anything, lie, go silent or go away.
+"""Who is at the other end of `engine serve acp` may send anything, lie, go silent or go away.
 
 1. Lines that are no messages, and messages that no client sends, are answered in a line; the connection goes on.
 2. Floods and long lines take no more than their share.
@@ -486,7 +486,7 @@ def test_a_client_that_has_said_all_still_gets_its_answers(folder: Path, tmp_pat
     new = asked(2, "session/new", cwd=str(folder), mcpServers=[])
     given = "".join(json.dumps(each) + "\n" for each in (HELLO, new))
     (tmp_path / "in.txt").write_text(given)
-    command = [*ENGINE, "acp", "--model", script(tmp_path / "s.jsonl", ["Yes."])]
+    command = [*ENGINE, "serve", "acp", "--model", script(tmp_path / "s.jsonl", ["Yes."])]
     with (tmp_path / "in.txt").open() as file:
         done = subprocess.run(
             command, cwd=folder, env=environment(folder.parent), stdin=file, capture_output=True, text=True, check=True

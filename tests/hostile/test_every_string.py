@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from driving import DONE, GO_ON, script
 from engine_cli import engine as command
 from fresh import fresh, stays_open, take_in_all
 
 import engine
-from engine.cli import app
+from engine.cli import command_line
 from engine.errors import EngineError
 from engine.models.protocol import Completion, Request, ToolCall
 
@@ -149,8 +148,9 @@ def test_no_column_of_a_door_is_read_as_sql(tmp_path: Path) -> None:
 
 def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Each command of the command line, with the words that call it."""
-    for word, each in group.commands.items():
-        if hasattr(each, "commands"):
+    for word in group.list_commands(None):
+        each = group.get_command(None, word)
+        if hasattr(each, "list_commands"):
             yield from commands(each, (*words, word))
         else:
             yield (*words, word), each
@@ -158,16 +158,16 @@ def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 
 def lines(text: str) -> Iterator[tuple[str, ...]]:
     """Each command of the command line with `text` as each of its arguments and options."""
-    for words, each in commands(typer.main.get_command(app)):
+    for words, each in commands(command_line()):
         # a server that cannot listen ends
-        nowhere = ["--host=256.0.0.1"] if words == ("rpc",) else []
+        nowhere = ["--host=256.0.0.1"] if words == ("serve", "rpc") else []
         needed = [param for param in each.params if param.param_type_name == "argument" and param.required]
         plain = ["other"] * len(needed)
         for param in each.params:
             if param.param_type_name == "argument":
                 told = [text if other is param else "other" for other in needed] if param in needed else [*plain, text]
                 yield (*words, "--", *told)
-            elif not param.is_flag and not param.hidden and (*words, param.name) != ("rpc", "socket"):
+            elif not param.is_flag and not param.hidden and (*words, param.name) != ("serve", "rpc", "socket"):
                 yield (*words, *nowhere, f"{param.opts[-1]}={text}", "--", *plain)
 
 

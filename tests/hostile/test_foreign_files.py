@@ -406,9 +406,9 @@ COMMANDS = (
     ("run", "--run", "demo", "--yolo", "Go on"),
     ("undo", "demo", "--yes"),
     ("rewind", "demo", "1", "--files", "--yes"),
-    ("resolve", "demo", "--accept", "--continue"),
-    ("set", "demo", "known://x", "y"),
-    ("rm", "demo", "notes.md"),
+    ("accept", "demo", "--continue"),
+    ("entry", "set", "demo", "known://x", "y"),
+    ("entry", "rm", "demo", "notes.md"),
     ("abort", "demo"),
     ("fork", "demo"),
 )

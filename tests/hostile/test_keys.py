@@ -44,10 +44,10 @@ KEYS = {
 READ_ALL = "env; cat /proc/self/environ /proc/$PPID/environ /proc/[0-9]*/environ; ps eww -e; ps auxeww; true"
 COMMANDS = [
     ["runs"], ["show", "demo"], ["log", "demo"], ["packet", "demo"], ["context", "demo"], ["proposals"],
-    ["diff", "demo", "1", "2"], ["config", "demo"], ["files"], ["models"], ["doctor"], ["trust"],
+    ["context", "--diff", "1", "2"], ["config", "demo"], ["files"], ["models"], ["doctor"], ["trust"],
     ["sql", "select * from run_log"], ["fork", "demo", "--as", "child"], ["resume", "demo"], ["abort", "child"],
     ["run", "--model", "none/such", "Hi"], ["run", "--model", "openai/x", "--max-seconds", "1", "Hi"],
-    ["purge", "child", "--yes"],
+    ["runs", "purge", "child", "--yes"],
 ]  # fmt: skip
 # The command line of the process, then those that it reads.
 ENGINE = [

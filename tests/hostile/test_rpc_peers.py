@@ -1,4 +1,4 @@
-"""Who connects to `engine rpc` may send anything: it is answered in one line or shut out, and others go on undisturbed.
+"""Who connects to `engine serve rpc` may send anything: each is answered in one line or shut out, and others go on.
 
 1. No token, another web page. 2. Messages that are none. 3. Wrong values for every method. 4. Too much, and nobody who
 reads. 5. Places outside, files of others.
@@ -331,7 +331,7 @@ def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path) -> None:
     folder.mkdir()
     with served(folder) as server:
         port = server.place["url"].rsplit(":", 1)[1]
-        taken = engine_process(folder, "rpc", "--port", port)
+        taken = engine_process(folder, "serve", "rpc", "--port", port)
         assert (taken.returncode, taken.stderr.count("\n")) == (1, 1)
         assert "choose another address" in taken.stderr
         assert server.place["url"].endswith(port)
@@ -342,6 +342,6 @@ def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path) -> None:
         (("--host", "no.such.host.invalid"), 1),
     )
     for arguments, code in wrong:
-        said = engine_process(folder, "rpc", *arguments)
+        said = engine_process(folder, "serve", "rpc", *arguments)
         assert said.returncode == code, said.stderr
         assert "Traceback" not in said.stderr

@@ -1,0 +1,20 @@
+"""`engine allow`: what runs may do without asking, and what never; its commands are in `policy`, `grants` and `threads`."""
+
+from __future__ import annotations
+
+import typer
+
+
+def allow(context: typer.Context) -> None:
+    """Say what runs may do without asking, and what never.
+
+    Policies decide about command lines, grants are what you allowed at a proposal, and threads block or request steps.
+
+    \b
+    Examples:
+      engine allow policy add 'pytest *' --accept
+      engine allow grants --revoke 3
+      engine allow threads enable read_before_run
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
