@@ -15,6 +15,7 @@ import typer
 
 from .exits import FAILED
 from .printing import paint, print_json, visible
+from .several import FilesArgument, check_files
 from .shared import DbOption, JsonOption
 from .wrapping import line_width, wrapped
 
@@ -36,16 +37,20 @@ class Check:
     fix: str | None = None
 
 
-def doctor(as_json: JsonOption = False, db: DbOption = None) -> None:
+def doctor(files: FilesArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Check the installation and say what is missing. Exits 0 where a prompt can be run, else 1.
 
-    It uses no network and shows no key.
+    It uses no network and shows no key. With FILE it checks these databases instead, and exits 1 if one has a fault.
 
     \b
     Examples:
       engine doctor
+      engine doctor data/*.db
       engine doctor --json | jq '.[] | select(.state != "ok")'
     """
+    if files:
+        check_files(files, db, as_json=as_json)
+        return
     checks = list(_checks(db))
     if as_json:
         print_json([asdict(check) for check in checks])

@@ -1,12 +1,10 @@
-"""`engine resume`, `abort`, `fork` and `purge`: commands about an existing run."""
+"""`engine resume`, `abort` and `fork`: commands about an existing run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from engine.functions.counts import counted
 
 from .completing import complete_run, complete_turn
 from .driving import drive, say_nothing_to_resume
@@ -25,8 +23,6 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engine.api.database import Database
 
 
@@ -168,104 +164,6 @@ def fork(
             print_json({"run": child, "parent": parent, "at": at})
         else:
             print_text(child)
-
-
-def purge(
-    run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="The run to remove.", autocompletion=complete_run)
-    ] = None,
-    idle: Annotated[
-        str | None,
-        typer.Option(
-            "--idle",
-            metavar="SPAN",
-            help="All runs in which nothing has happened for so long, with the runs below them: 30d, 12w.",
-        ),
-    ] = None,
-    tree: Annotated[bool, typer.Option("--tree", help="With all runs that it delegated to.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    as_json: JsonOption = False,
-    db: DbOption = None,
-) -> None:
-    """Remove a run for good. This cannot be undone.
-
-    Its prompts, responses, commands, entries and packets are removed. The files that it wrote stay, and so does
-    what other runs use. The setting retention_days does --idle by itself.
-
-    \b
-    Examples:
-      engine runs purge demo
-      engine runs purge --idle 90d
-      engine runs purge demo --tree
-      engine runs purge demo --yes --json
-    """
-    from engine.errors import ValidationError
-
-    from .asking import at_terminal, end_unless_yes
-    from .printing import print_json, print_text
-
-    if (run is None) == (idle is None):
-        raise typer.BadParameter("name a run, or say --idle SPAN")
-    if run is None or idle is not None:
-        if tree:
-            raise typer.BadParameter("--idle takes the runs below a run in any case")
-        _purge_idle(db, str(idle), yes=yes, as_json=as_json)
-        return
-    with open_existing(db) as database:
-        rows = database.rows(_TREE, (run, tree))
-        below, turns = [row["run"] for row in rows[1:]], sum(row["turns"] for row in rows)
-        also = f", and what it delegated to, {', '.join(below)}" if below else ""
-        known = bool(rows)  # a run that there is not is the purge's own error
-        if known and not yes:
-            lost = f"{run}{also}, with {counted(turns, 'turn')}" if turns else f"{run}{also}"
-            if not at_terminal():
-                raise ValidationError(f"run {lost}: would be gone for good; say --yes")
-            end_unless_yes(f"Remove {lost}, for good?")
-        freed = database.purge(run, tree=tree)
-        if as_json:
-            print_json({"run": run, "freed_bytes": freed, "below": below})
-        else:
-            print_text(f"{', '.join([run, *below])}: purged, {freed / 1e6:.1f} MB freed")
-
-
-def _purge_idle(db: Path | None, idle: str, *, yes: bool, as_json: bool) -> None:
-    """Remove the runs that have rested for a span, with those below them."""
-    from engine.db.purging import purge_idle
-    from engine.errors import ValidationError
-
-    from .asking import at_terminal, end_unless_yes
-    from .moments import span
-    from .printing import print_json, print_text
-
-    days = span(idle) / 86_400
-    if days <= 0:
-        raise typer.BadParameter(f"{idle!r}: give a span above 0, such as 30d")
-    with open_existing(db) as database:
-        names = [str(name) for (name,) in database.tuples(_IDLE, (days,))]
-        if names and not yes:
-            told = f"{counted(len(names), 'run')}, {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
-            if not at_terminal():
-                raise ValidationError(f"{told}: would be gone for good; say --yes")
-            end_unless_yes(f"Remove {told}, for good?")
-        freed = purge_idle(database, days) if names else 0
-        if as_json:
-            print_json({"runs": names, "freed_bytes": freed})
-        else:
-            print_text(
-                f"{', '.join(names)}: purged, {freed / 1e6:.1f} MB freed"
-                if names
-                else f"no run has been idle for {idle}"
-            )
-
-
-_IDLE = "select run from idle_runs where idle_days >= ? and not has_forks order by idle_since"
-_TREE = """
-    select t.run, o.turns
-    from tree_runs as t
-    join run_overview as o on o.run = t.run
-    where t.top = ? and (t.level = 0 or ?)
-    order by t.level, t.run_id
-"""
 
 
 def _step(db: Database, run: str) -> str | None:

@@ -20,7 +20,10 @@ _RUNS = {
     "rename": Place("naming", "rename", "Give a run another name."),
     "label": Place("naming", "label", "Give a run labels and a title, or show them."),
     "archive": Place("naming", "archive", "Take runs out of lists."),
-    "purge": Place("lifecycle", "purge", "Remove a run for good."),
+    "purge": Place("purging", "purge", "Remove a run for good, or all old runs."),
+    "export": Place("carrying", "export", "Write a run to a text file, to keep it or send it."),
+    "import": Place("carrying", "import_", "Import a run that was exported, into this folder's database."),
+    "move": Place("carrying", "move", "Move a run and its child runs to another database."),
     "output": Place("stream", "output", "Print a shell command's output, or stop it."),
 }
 _ENTRY = {
@@ -102,6 +105,7 @@ REST: Mapping[str, Mapping[str, Place]] = {
     "Automate and serve": {
         "workflow": Place("workflow", "app", "Check, run, show, draw and list workflows."),
         "serve": Place("serving", "serve", "Serve runs to editors and other programs.", _SERVE),
+        "migrate": Place("several", "migrate", "Bring databases up to date with this engine."),
         "trust": Place("trust", "trust", "Show what would act in a file from elsewhere, and trust it."),
         "help": Place("help", "help_", "Show the help of a command; with --all list every command."),
     },

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from .exits import FAILED
 from .printing import print_json, print_text, say, visible
 from .shared import DbOption, JsonOption, look_at
 
@@ -28,7 +29,8 @@ def trust(
 
     First objects on the engine's tables, such as triggers, that neither the engine nor an installed plugin made; then,
     of a file that your engine has not made, what it would do if it were driven. Your decision is kept in your own folders,
-    for this file only. The exit code is 1 if the file stays untrusted. With --json it only shows, unless you add --yes.
+    for this file only. The exit code is 1 if the file stays untrusted, also if nobody can be asked. With --json it only
+    shows, unless you add --yes.
 
     \b
     Examples:
@@ -50,7 +52,7 @@ def trust(
     if as_json:
         print_json([*(each._asdict() for each in unknown), *(dict(zip(_COLUMNS, act, strict=True)) for act in acts)])
         if not yes:
-            return
+            raise typer.Exit(FAILED if acts or not allowed else 0)
     else:
         for each in unknown:
             print_text(f"{each}:\n{each.sql}\n")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
-from engine.errors import Conflict, EngineError
+from engine.errors import Conflict, EngineError, ValidationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,13 +33,67 @@ def purge(db: Store, run: str, *, tree: bool = False) -> int:
     return max(before - _size(db), 0)
 
 
-def purge_idle(db: Store, days: float) -> int:
-    """Remove the runs that have rested for so many days, with those below them; returns the bytes as `purge` does."""
+Progress = Callable[[int, int, str], None]
+"""Is told how many runs are done, of how many, and the name of the next one."""
+
+
+class Purged(NamedTuple):
+    """What a purge of many runs did: the `runs` at the top of the trees that went, and the bytes that it freed."""
+
+    runs: list[str]
+    freed: int
+
+
+def purge_before(
+    db: Store,
+    days: float,
+    *,
+    archived: bool = False,
+    dry_run: bool = False,
+    progress: Progress = lambda *_: None,
+) -> Purged:
+    """Remove the runs in which nothing has happened for so many days, with those below them.
+
+    With `archived` only those that are archived. With `dry_run` they stay. Each tree goes in a transaction of its own, the
+    newest first, because a run from which others were forked goes after these; what an interruption leaves is removed by the
+    next purge. Raises
+    `ValidationError` (400) for days that are no number above 0, `Conflict` (409) inside a transaction.
+    """
+    if db.in_transaction:
+        raise Conflict(f"{db.path}: runs cannot be purged as part of a transaction; commit it first")
+    if not days > 0:
+        raise ValidationError(f"days is {days}; give a number above 0")
     before = _size(db)
-    with db.transaction():
-        db.insert("purge_idle", days=days)
+    if dry_run:
+        gone: list[str] = []
+        with suppress(_Undone), db.transaction():
+            gone = _purge_each(db, days, archived, progress)
+            raise _Undone
+        return Purged(gone, 0)
+    gone = _purge_each(db, days, archived, progress)
     sweep(db)
-    return max(before - _size(db), 0)
+    return Purged(gone, max(before - _size(db), 0))
+
+
+_OLD = "select run from idle_runs where idle_days >= ? and (not ? or archived_at is not null) order by run_id desc"
+_PURGE = "insert into purge_tree (run) select run from idle_runs where run = ? and idle_days >= ? and not has_forks"
+
+
+class _Undone(BaseException):
+    """Nothing is to be kept."""
+
+
+def _purge_each(db: Store, days: float, archived: bool, progress: Progress) -> list[str]:
+    names = [str(name) for (name,) in db.tuples(_OLD, (days, archived))]
+    gone = []
+    for number, name in enumerate(names):
+        progress(number, len(names), name)
+        # a prompt may have come meanwhile
+        with db.transaction():
+            db.execute(_PURGE, (name, days))
+            if not db.value("select 1 from runs where alias = ?", (name,)):
+                gone.append(name)
+    return gone
 
 
 def sweep(db: Store) -> None:

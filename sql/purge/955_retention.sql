@@ -36,6 +36,7 @@ create view idle_runs as
 -- where idle_days > 30. 'has_forks' is 1 if other runs came from one of them, so that it is not removed before these.
 select
     t.alias as run,
+    t.run_id,
     strftime('%Y-%m-%d %H:%M:%S', t.rests_since / 1000.0, 'unixepoch') as idle_since,
     max((julianday('now') - 2440587.5) - t.rests_since / 86400000.0, 0.0) as idle_days,
     strftime('%Y-%m-%d %H:%M:%S', t.archived_at / 1000.0, 'unixepoch') as archived_at,

@@ -77,8 +77,7 @@ def test_the_command_names_what_goes_and_asks(tree: engine.Database, tmp_path: P
     refused = command(tmp_path, "runs", "purge", "demo", "--tree", *at)
     assert refused.returncode == 2
     assert (
-        "run demo, and what it delegated to, demo-1, demo-2, demo-3, demo-1-1, with 7 turns: would be gone"
-        in refused.stderr
+        "run demo, and its child runs demo-1, demo-2, demo-3, demo-1-1, with 7 turns: would be gone" in refused.stderr
     )
     assert command(tmp_path, "runs", "purge", "demo", "--yes", *at).returncode == 1
     done = command(tmp_path, "runs", "purge", "demo", "--tree", "--yes", *at)

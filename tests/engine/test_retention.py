@@ -141,10 +141,10 @@ def test_the_command_line_archives_and_purges_by_idle_time(folder: Path, tmp_pat
     assert "no run has been idle for 30d" in engine(folder, "runs", "archive", "--idle", "30d").stderr
     age(folder, 40)
     assert "left out of lists: old" in engine(folder, "runs", "archive", "--idle", "30d").stderr
-    refused = engine(folder, "runs", "purge", "--idle", "30d")
+    refused = engine(folder, "runs", "purge", "--before", "30d")
     assert (refused.returncode, "1 run, old: would be gone for good; say --yes" in refused.stderr) == (2, True)
-    assert "old: purged" in engine(folder, "runs", "purge", "--idle", "30d", "--yes").stdout
-    assert "no run has been idle" in engine(folder, "runs", "purge", "--idle", "30d", "--yes").stdout
+    assert "old: purged" in engine(folder, "runs", "purge", "--before", "30d", "--yes").stdout
+    assert "no run has been idle" in engine(folder, "runs", "purge", "--before", "30d", "--yes").stdout
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ def test_the_command_line_archives_and_purges_by_idle_time(folder: Path, tmp_pat
         ("runs", "archive", "--idle", "0d"),
         ("runs", "archive", "--idle", "3d", "--undo"),
         ("runs", "purge"),
-        ("runs", "purge", "x", "--idle", "3d"),
-        ("runs", "purge", "--idle", "3d", "--tree"),
+        ("runs", "purge", "x", "y"),
+        ("runs", "purge", "--before", "3d", "--tree"),
     ],
 )
 def test_what_names_no_runs_is_wrong_usage(folder: Path, words: tuple[str, ...]) -> None:

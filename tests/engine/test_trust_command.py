@@ -48,7 +48,7 @@ def test_a_planted_trigger_is_refused_shown_and_trusted(folder: Path, model: str
     assert engine(folder, *run).returncode == 1
     assert [each["name"] for each in json.loads(engine(folder, "trust", "--json").stdout)] == ["planted"]
 
-    assert engine(folder, "trust", "--json").returncode == 0
+    assert engine(folder, "trust", "--json").returncode == 1
     trusted = engine(folder, "trust", "--yes")
     assert (trusted.returncode, "trusted" in trusted.stderr) == (0, True)
     assert engine(folder, *run).returncode == 0

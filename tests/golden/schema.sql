@@ -1999,7 +1999,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view forget_skill (scope, name)
 -- view granted (grant_id, run, folder, kind, target, granted_by, granted)
 -- view graph_nodes (scope, node, type, status, description, context)
--- view idle_runs (run, idle_since, idle_days, archived_at, has_forks)
+-- view idle_runs (run, run_id, idle_since, idle_days, archived_at, has_forks)
 -- view import_nodes (run, scope, body)
 -- view instruction_files (project, folder, path, chars, links)
 -- view invariant_content_figures (id)

@@ -1,0 +1,1 @@
+"""What is done with whole databases, with many of them at once."""
