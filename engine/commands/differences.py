@@ -40,6 +40,22 @@ def print_difference(lines: Iterable[str]) -> None:
         _print(line, _COLOURS.get(line[:1]) if number > 1 else None)
 
 
+def print_paged(lines: Iterable[str]) -> None:
+    """Print the lines of unified diffs on stdout; at a terminal in the person's pager."""
+    if not sys.stdout.isatty():
+        for line in lines:
+            _print(line, None)
+        return
+    from .outside import paged
+
+    paged((_drawn(line) for line in lines), sys.stdout)
+
+
+def _drawn(line: str) -> str:
+    is_head = line.startswith(("--- ", "+++ "))
+    return paint(visible(line), "yellow" if is_head else _COLOURS.get(line[:1]), stream=sys.stdout)
+
+
 def print_title(text: str) -> None:
     """Print a title line on stdout."""
     _print(text, "yellow")

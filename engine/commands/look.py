@@ -1,4 +1,7 @@
-"""`engine runs`, `show` and `log`: show runs, their prompts, turns and commands."""
+"""`engine runs`, `show` and `log`: show runs, their prompts, turns and commands.
+
+spec: @list_of_runs
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import typer
 from engine.functions.counts import counted
 
 from .completing import complete_label, complete_turn
+from .moments import local
 from .naming import called, with_labels
 from .printing import cost_cell, costs, dollars, one_line, print_json, print_table, print_text, say, visible
 from .rule_lines import rule_lines, rules_of_run
@@ -34,25 +38,49 @@ _FIGURES = {
 }
 _SPARED = ("ms engine", "strikes", "ms model", "commands")
 """What a narrow terminal lacks of them first."""
-_SPARED_OF_RUNS = ("loops", "turns", "updated_at")
+_SPARED_OF_RUNS = ("loops", "turns", "updated")
 _TITLE = 30
 """Characters of a title in the list of runs."""
 
 
-# The runs by tree: the latest tree first, in it each run before those below it.
-_RUNS = """
-    select o.*, r.role, r.depth
-    from runs as r
-    join run_overview as o on o.run = r.alias
-    left join children as c on c.run_id = r.id
-    join runs as t on t.id = coalesce(c.root_run_id, r.id)
-    where (:archived or t.archived_at is null)
-        and (:label is null or exists (select 1 from json_each(coalesce(t.labels, '[]')) as l where l.value = :label))
-    order by t.updated_at desc, t.id desc, (
-        select group_concat(printf('%010d', value), '/')
-        from json_each('[' || replace(trim(coalesce(c.lineage, '/') || r.id, '/'), '/', ',') || ']')
+# The runs by tree: the latest trees first, in each a run before those below it.
+_CHOSEN = """
+    with trees as (
+        select r.id, coalesce(c.root_run_id, r.id) as top_id, coalesce(c.lineage, '/') || r.id as lineage
+        from runs as r
+        left join children as c on c.run_id = r.id
+    ),
+    chosen as (
+        select t.id, t.updated_at
+        from runs as t
+        where (:archived or t.archived_at is null)
+            and (:label is null or exists (select 1 from json_each(coalesce(t.labels, '[]')) as l where l.value = :label))
+            and (:search is null or t.id in (
+                select s.top_id
+                from trees as s
+                join runs as r on r.id = s.id
+                join run_overview as o on o.run = r.alias
+                where instr(
+                    lower(o.run || ' ' || coalesce(o.title, '') || coalesce(o.labels, '') || coalesce(o.answer, '')),
+                    lower(:search)
+                )
+            ))
     )
 """
+_RUNS = f"""{_CHOSEN}
+    select o.*, r.role, r.depth
+    from (select * from chosen order by updated_at desc, id desc limit :limit) as t
+    join trees as s on s.top_id = t.id
+    join runs as r on r.id = s.id
+    join run_overview as o on o.run = r.alias
+    order by t.updated_at desc, t.id desc, (
+        select group_concat(printf('%010d', value), '/')
+        from json_each('[' || replace(trim(s.lineage, '/'), '/', ',') || ']')
+    )
+"""  # noqa: S608 - ours
+_COUNT = f"{_CHOSEN} select count(*) from chosen"  # noqa: S608 - ours
+_LATEST = 20
+"""Runs that are listed, each with those below it."""
 _BELOW = """
     select t.tree, r.role, o.*
     from tree_runs as t
@@ -83,27 +111,42 @@ def runs(
         str | None,
         typer.Option("--label", metavar="LABEL", help="Only runs that have it.", autocompletion=complete_label),
     ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option("--search", metavar="TEXT", help="Only runs whose name, title, label or answer contains TEXT."),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", metavar="N", min=1, help="List the latest N; default: 20.", show_default=False),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="List every run.")] = False,
     archived: Annotated[bool, typer.Option("--archived", help="Also the runs that were archived.")] = False,
+    utc: Annotated[bool, typer.Option("--utc", help="Show full times in UTC.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List, name, archive and remove runs. Without a command it lists them, the latest first.
+    """List, name, archive and remove runs. Without a command it lists the latest 20.
 
     Child runs are listed below their parent, and tree_cost includes them. A run without a title shows the start of its
-    first prompt. Times are UTC. If a run was interrupted, the last line shows the command that resumes it; in JSON it is
-    resumable.
+    first prompt. If a run was interrupted, the last line shows the command that resumes it. JSON has every run unless you
+    give --limit, times in UTC, and "resumable" for a run that was interrupted.
 
     \b
     Examples:
       engine runs
+      engine runs --all --search invoice
       engine runs --label q3
       engine runs --json | jq -r '.[].run'
       engine runs rename gpt_5_1124_101500 billing
     """
-    if not is_alone(context, label, archived, as_json, db):
+    if not is_alone(context, label, search, limit, everything, archived, utc, as_json, db):
         return
+    if everything and limit is not None:
+        raise typer.BadParameter("--all lists every run; leave --limit out", param_hint="--limit")
     with open_to_read(db) as database:
-        rows = database.rows(_RUNS, {"archived": archived, "label": label})
+        chosen = {"archived": archived, "label": label, "search": search}
+        most = -1 if everything or (as_json and limit is None) else limit or _LATEST
+        rows = database.rows(_RUNS, {**chosen, "limit": most})
         left = undriven(database)
         if as_json:
             stopped = {row["run"] for row in left}
@@ -116,10 +159,13 @@ def runs(
             row["cost"] = cost_cell(row["cost"])
             row["tree_cost"] = cost_cell(row["tree_cost"])
             row["title"] = one_line(called(row), _TITLE)
+            row["updated"] = local(row["updated_at"], utc=utc)
         tree = ("tree_cost",) if any(row["depth"] for row in rows) else ()
-        columns = ("run", "status", "loops", "turns", "cost", *tree, "updated_at", "title", "answer")
-        none = "no such runs" if label or database.value("select 1 from runs") else "no runs yet"
+        columns = ("run", "status", "loops", "turns", "cost", *tree, "updated", "title", "answer")
+        none = "no such runs" if label or search or database.value("select 1 from runs") else "no runs yet"
         print_table(rows, columns, f"{none}; 'engine run PROMPT' starts one", spared=_SPARED_OF_RUNS)
+        if most > 0 and (left_out := database.value(_COUNT, chosen) - most) > 0:
+            say(f"{counted(left_out, 'older run')}: 'engine runs --all' lists every run", dim=True)
         say_undriven(left, db)
 
 

@@ -9,6 +9,8 @@ import typer
 
 _SPAN = re.compile(r"(\d{1,6})\s*(s|m|h|d|w)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_RELATIVE = 12 * 3_600
+"""Seconds from which on a date says more than a span."""
 _FORMS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
 
 
@@ -31,4 +33,19 @@ def moment(text: str) -> str:
     raise typer.BadParameter(f"{text!r} is no time; write 2h, 7d, 2026-03-01 or '2026-03-01 14:30' (UTC)")
 
 
-__all__ = ["moment", "span"]
+def local(text: str, *, utc: bool = False) -> str:
+    """A time in UTC as views have it, for people: '3 min ago' on the same day, else in local time; with `utc` as it is."""
+    if utc:
+        return text
+    then = datetime.strptime(text[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+    seconds = (datetime.now(UTC) - then).total_seconds()
+    if seconds < 60:
+        return "just now"
+    if seconds < 3_600:
+        return f"{seconds // 60:.0f} min ago"
+    if seconds < _RELATIVE:
+        return f"{seconds // 3_600:.0f} h ago"
+    return then.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+__all__ = ["local", "moment", "span"]

@@ -13,6 +13,9 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
+
+import typer
 
 from engine.system.places import temporary_folder
 
@@ -51,8 +54,8 @@ def edited(text: str, name: str) -> str | None:
     return None
 
 
-def paged(lines: Iterable[str]) -> None:
-    """Show lines, whose controls are drawn already, in $PAGER, less or more; on stderr where there is none.
+def paged(lines: Iterable[str], stream: TextIO | None = None) -> None:
+    """Show lines, whose controls are drawn already, in $PAGER, less or more; without one on `stream`, by default stderr.
 
     What fits on one screen is printed by less, which waits for no key then.
     """
@@ -63,12 +66,12 @@ def paged(lines: Iterable[str]) -> None:
             environment = {**os.environ, "LESS": "-FR", "LESSSECURE": "1"}
             with _signals_left():
                 subprocess.run(
-                    shlex.split(command), input=text.encode(), env=environment, stdout=sys.stderr, check=False
+                    shlex.split(command), input=text.encode(), env=environment, stdout=stream or sys.stderr, check=False
                 )
             return
         except (OSError, ValueError):
             pass
-    say(text)
+    typer.echo(text, file=stream or sys.stderr)
 
 
 def _told(name: str) -> str | None:

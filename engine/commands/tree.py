@@ -55,6 +55,7 @@ DAILY: Mapping[str, Mapping[str, Place]] = {
         "runs": Place("look", "runs", "List, name, archive and remove runs.", _RUNS),
         "show": Place("look", "show", "Show a run: its prompts, answers, rules, turns and decisions."),
         "log": Place("look", "log", "Print a run as a story: the prompt, what was done, the answer."),
+        "diff": Place("changed", "diff", "Show what a run changed in the files."),
         "find": Place("find", "find", "Search what was said, done and read, the latest first."),
         "costs": Place("costs", "costs", "Show what models cost in US dollars, each paid answer once."),
     },

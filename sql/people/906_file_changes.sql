@@ -196,6 +196,34 @@ from (
 ) as c
 left join turns as t on t.id = c.turn_id;
 
+-- The texts of files before and after each change that a run made; null where there was no file, or its text is not known.
+create view _changed_texts as
+select
+    c.run_id,
+    t.sequence as turn,
+    c.path,
+    c.change,
+    c.at,
+    case
+        when c.cause = 'process' then (select b.body from contents as b where b.id = c.content_before)
+        else (
+            select b.body
+            from _file_heads as h
+            left join contents as b on b.id = h.content_before
+            where h.project_id = r.project_id
+                and h.path = c.path
+                and h.content_id is c.content_id
+                and h.began >= coalesce(t.seen_at, 0)
+            order by h.began
+            limit 1
+        )
+    end as before,
+    (select b.body from contents as b where b.id = c.content_id) as after
+from _changes_of_files as c
+join runs as r on r.id = c.run_id
+left join turns as t on t.id = c.turn_id
+where c.cause <> 'outside';
+
 create view file_changes as
 -- The files that changed, by what and who decided it: select * from file_changes where path = 'a.py'. 'cause' is command
 -- (the engine wrote it), process (a scan found it after a turn that ran a process, or while one ran in the background) or

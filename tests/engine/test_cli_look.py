@@ -341,7 +341,7 @@ def test_runs_lists_status_turns_and_answer(folder: Path) -> None:
         ("demo", 200, 2, "The port is 8080.")
     ]
     header, line = engine(folder, "runs").stdout.splitlines()
-    assert header.split() == ["run", "status", "loops", "turns", "cost", "updated_at", "title", "answer"]
+    assert header.split() == ["run", "status", "loops", "turns", "cost", "updated", "title", "answer"]
     assert line.startswith("demo  done")
     assert " 0.0030 " in line
 

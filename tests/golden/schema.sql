@@ -1422,6 +1422,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _call_function (command_id, reading)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view _cancellable_processes (effect_id, token, is_unwatched)
+-- view _changed_texts (run_id, turn, path, change, at, before, after)
 -- view _changes_of_files (run_id, turn_id, at, path, change, cause, command, diff, content_id, content_before, decided_by, command_id)
 -- view _changes_since (run_id, turn, entry_id, began, before, child, is_own)
 -- view _channel_entries (effect_id, channel, run_id, turn_id, path, entry_id, printed)
