@@ -198,7 +198,8 @@ select
     || char(10) || c.fence as text,
     -- the body as it stands there
     case when c.kind = 'file' and s.value = '1' then null else c.content_id end as content_id,
-    c.chars as body_chars
+    -- not 'chars': a picture without a text has those that it takes besides
+    length(c.body) as body_chars
 from turns as t
 join settings as s on s.name = 'line_anchors'
 join _context_texts as c on c.run_id = t.run_id

@@ -29,6 +29,7 @@ from sandboxed import require_sandbox
 import engine
 from engine.mcp import Server, connect
 from engine.models.protocol import Completion, Request
+from engine.packets.store import digest
 
 # 1. what models are told, and what a call brings
 
@@ -135,6 +136,8 @@ def test_a_picture_of_a_result_is_shown_to_a_model_that_sees(tmp_path: Path) -> 
         row = db.row("select line, is_sent from packet_pictures where run = 'demo' and turn = 2")
         assert row == {"line": "PNG picture, 1 × 1 pixels, 69 bytes", "is_sent": 1}
         assert db.value("select count(*) from pictures") == 1
+        texts = db.tuples("select text, sha256 from packet_texts where run = 'demo'")
+        assert [digest(text).hex() for text, _ in texts] == [sha256 for _, sha256 in texts]
     audit(tmp_path / "t.db")
 
 
