@@ -64,6 +64,10 @@ def import_(
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="The name of the run here.", show_default=False)
     ] = None,
+    root: Annotated[
+        Path | None,
+        typer.Option("--root", metavar="FOLDER", help="The folder that the run works in.", show_default=False),
+    ] = None,
     trust: Annotated[
         bool, typer.Option("--trust", help="Import a run that would act by itself, such as go on with a prompt.")
     ] = False,
@@ -72,13 +76,13 @@ def import_(
 ) -> None:
     """Import a run that was exported, into this folder's database.
 
-    The file is checked first. If it is damaged or was made by hand, nothing is imported. The run belongs to no folder, so it
-    changes no files. If its name is taken, it gets -2.
+    The file is checked first. If it is damaged or was made by hand, nothing is imported. Without --root the run belongs to
+    no folder, so it changes no files. If its name is taken, it gets -2.
 
     \b
     Examples:
       engine runs import demo.jsonl
-      engine runs import demo.jsonl --name demo-of-ada
+      engine runs import demo.jsonl --name demo-of-ada --root .
     """
     from engine.transfer.importing import ForeignRun
 
@@ -87,13 +91,13 @@ def import_(
 
     with open_to_write(db) as database:
         try:
-            alias = database.import_run(file, name=name, trust=trust)
+            alias = database.import_run(file, name=name, root=root, trust=trust)
         except ForeignRun as error:
             if not at_terminal():
                 raise
             _show(file, error.acts)
             end_unless_yes("Import it?")
-            alias = database.import_run(file, name=name, trust=True)
+            alias = database.import_run(file, name=name, root=root, trust=True)
     if as_json:
         print_json({"run": alias, "file": str(file)})
     else:
@@ -118,23 +122,28 @@ def move(
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="The name of the run there.", show_default=False)
     ] = None,
+    root: Annotated[
+        Path | None,
+        typer.Option("--root", metavar="FOLDER", help="The folder that the run works in there.", show_default=False),
+    ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Move a run and its child runs to another database.
 
-    The run is removed here once it is stored there. If the move is interrupted, run it again. The run belongs to no folder
-    there, so it changes no files. Runs that it was forked from are copied.
+    The run is removed here once it is stored there. If the move is interrupted, run it again. Without --root the
+    run belongs to no folder there, so it changes no files. Runs that it was forked from are copied.
 
     \b
     Examples:
       engine runs move demo archive.db
+      engine runs move demo ~/work/.engine/engine.db --root ~/work
     """
     from .printing import print_json, print_text
 
     with open_existing(db) as database, open_to_write(file) as target:
         alias = run_or_latest(database, run)
-        moved = database.move_run(alias, target, name=name)
+        moved = database.move_run(alias, target, name=name, root=root)
     if as_json:
         print_json({"run": alias, "moved_to": str(file), "name": moved})
     else:

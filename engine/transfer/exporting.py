@@ -182,8 +182,6 @@ class _Written:
             return None
         if place in CLOCKS:
             return self._clocks[value]
-        if place == ("entries", "scope") and value == "global":
-            return "project:1"  # that of another file is another's
         if place in SCOPES:
             return self._scope(value)
         if place == ("packets", "parts"):
@@ -197,9 +195,10 @@ class _Written:
         return value
 
     def _scope(self, scope: str) -> str:
+        """A scope by numbers. The global scope of a file is that of another project where a run was imported."""
         kind, _, number = scope.partition(":")
-        target = {"run": "runs", "project": "projects"}.get(kind)
-        return f"{kind}:{self._numbers[target][int(number)]}" if target else scope
+        found = self._numbers[{"run": "runs", "project": "projects"}[kind]].get(int(number)) if number else None
+        return "global" if found is None else f"{kind}:{found}"
 
     def _detail(self, row: Values) -> Any:
         """The detail of an event; that of a background command names its effect."""

@@ -9,6 +9,7 @@ spec: @run_files
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +18,11 @@ import apsw
 
 from engine.errors import Conflict, NotFound, PermissionDenied
 from engine.packets.store import digest
+from engine.project.root_names import root_names
 from engine.schema.build import installed
 from engine.schema.install import install
 from engine.schema.registration import register
+from engine.system.durable import real_path
 from engine.trust.known_files import Act, acts_in, told
 
 from .exporting import lines_of
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 """An error names at most this many acts."""
+_WORKS_IN = "update projects set root = ?, root_names = ? where id = (select project_id from runs where alias = ?)"
 _INVARIANTS = "select name from sqlite_schema where type = 'view' and name glob '*invariant_*' order by name"
 
 
@@ -46,16 +50,17 @@ class ForeignRun(PermissionDenied):
         )
 
 
-def import_run(db: Store, path: Path, *, name: str | None, trust: bool) -> str:
+def import_run(db: Store, path: Path, *, name: str | None, trust: bool, root: str | None = None) -> str:
     """Put the run of a file, and those that go with it, into an engine file; returns its name there. See `RunFiles`."""
     _refuse_transaction(db, path)
+    folder = None if root is None else _folder(db, root)
     with opened(path) as file:
         acts = _tried(file)
         if acts and not trust:
             raise ForeignRun(path, acts)
         with db.transaction(), db.held(), db.clear_errors:
             install(db.connection, file.modules)
-            return _inserted(db.connection, file, name)
+            return _inserted(db.connection, file, name, folder)
 
 
 def _refuse_transaction(db: Store, path: Path) -> None:
@@ -63,7 +68,17 @@ def _refuse_transaction(db: Store, path: Path) -> None:
         raise Conflict(f"{path}: is not imported inside a transaction; commit first")
 
 
-def _inserted(connection: apsw.Connection, file: RunFile, name: str | None) -> str:
+def _folder(db: Store, root: str) -> str:
+    """The folder in which an imported run is to work. Raises `NotFound` (404), and `Conflict` (409) if it is taken."""
+    folder = real_path(root)
+    if not Path(folder).is_dir():
+        raise NotFound(f"{root}: no such folder")
+    if db.value("select 1 from projects where root = ?", (folder,)):
+        raise Conflict(f"{root}: other runs of {db.path} work in this folder; import the run without a folder")
+    return folder
+
+
+def _inserted(connection: apsw.Connection, file: RunFile, name: str | None, folder: str | None) -> str:
     taken = {str(alias) for (alias,) in connection.execute("select alias from runs")}
     if name in taken:
         raise Conflict(f"run {name}: there is a run of this name; give another one with --name")
@@ -73,7 +88,10 @@ def _inserted(connection: apsw.Connection, file: RunFile, name: str | None) -> s
         taken.add(found)
         return found
 
-    return insert_run(connection, file, named)[file.run - 1]
+    alias = insert_run(connection, file, named)[file.run - 1]
+    if folder is not None:
+        connection.execute(_WORKS_IN, (folder, root_names(folder, [os.environ.get("PWD", "")]), alias)).fetchall()
+    return alias
 
 
 def _tried(file: RunFile) -> list[Act]:

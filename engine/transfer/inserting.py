@@ -67,6 +67,7 @@ class _Inserter:
         self._count = dict.fromkeys(self._base, 0)
         self._chunks: list[int] = []
         self._statements: dict[str, str] = {}
+        self._shared_project: int | None = None
         self.runs: list[str] = []
 
     def insert(self, row: Line) -> None:
@@ -81,6 +82,11 @@ class _Inserter:
     def finish(self) -> None:
         """Tell what was imported, in an event behind all clocks of the runs."""
         run = self._id("runs", self._file.run)
+        if self._shared_project is not None:
+            self._connection.execute(
+                "insert into run_scopes (run_id, scope, kind) select id, ?, 'inherited' from runs where id > ?",
+                (f"project:{self._shared_project}", self._base["runs"]),
+            ).fetchall()
         self._connection.execute(
             "insert into events (id, at, run_id, kind, detail) values (?, now(), ?, ?, ?)",
             (self._last + 1, run, IMPORTED, json.dumps({"runs": self.runs, "sha256": self._file.sha256()})),
@@ -124,6 +130,8 @@ class _Inserter:
         if place in CLOCKS:
             self._last = max(self._last, self._clock + _number(value))
             return self._clock + value
+        if place == ("entries", "scope") and value == "global":
+            return f"project:{self._shared()}"
         if place in SCOPES:
             return self._scope(value)
         if place == ("packets", "parts"):
@@ -162,6 +170,15 @@ class _Inserter:
         if detail["effect"] is not None:
             detail["effect"] = self._id("effects", detail["effect"])
         return json.dumps(detail, ensure_ascii=False, separators=(",", ":"))
+
+    def _shared(self) -> int:
+        """The project whose scope holds what was global in the file of the run: what is global here is another's."""
+        if self._shared_project is None:
+            self._connection.execute(
+                "insert into projects (name, created_at) values (?, now())", (self._project_name(),)
+            ).fetchall()
+            self._shared_project = self._connection.last_insert_rowid()
+        return self._shared_project
 
     def _project_name(self) -> str:
         """A name for a project without a folder."""

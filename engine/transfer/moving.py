@@ -32,7 +32,7 @@ class _Possible(Exception):  # noqa: N818 - no error
     """A purge would not be refused."""
 
 
-def move_run(db: Store, run: str, target: Store, *, name: str | None) -> str:
+def move_run(db: Store, run: str, target: Store, *, name: str | None, root: str | None = None) -> str:
     """Move a run and those below it from one engine file to another; returns its name there. See `RunFiles.move_run`."""
     if target.place == db.place:
         raise Conflict(f"{target.path}: is the file that run {run} is in; name another one")
@@ -46,7 +46,7 @@ def move_run(db: Store, run: str, target: Store, *, name: str | None) -> str:
             file.write_bytes(b"".join(lines_of(db.connection, run)))
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
         there = target.value(_THERE, (IMPORTED, digest))
-        moved = str(there) if there is not None else import_run(target, file, name=name, trust=True)
+        moved = str(there) if there is not None else import_run(target, file, name=name, trust=True, root=root)
     _purge_same(db, run, digest, target)
     sweep(db)
     return moved

@@ -5,6 +5,7 @@ spec: @run_files
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Self
 
 from engine.arguments import expects
@@ -31,23 +32,33 @@ class RunFiles(Handle):
 
         return write_run(self, run, path)
 
-    @expects(path="a path", name=_TEXT, trust="True or False")
-    def import_run(self, path: str | PathLike[str], *, name: str | None = None, trust: bool = False) -> str:
+    @expects(path="a path", name=_TEXT, root="a path or None", trust="True or False")
+    def import_run(
+        self,
+        path: str | PathLike[str],
+        *,
+        name: str | None = None,
+        root: str | PathLike[str] | None = None,
+        trust: bool = False,
+    ) -> str:
         """Take the run of an exported file into this one, and those that go with it; returns its name here.
 
-        It has the name that it had, or with -2, -3, … one that is free; `name` gives it another one. It belongs to a project
-        without a folder. Everything is imported or nothing. Raises `NotFound` (404) for no file, `ValidationError` (400) for
-        one that is damaged or holds something else than a run, `Conflict` (409) for a `name` that is taken, and
+        It has the name that it had, or with -2, -3, … one that is free; `name` gives it another one. It belongs to a
+        project of its own, which has no folder unless `root` names one. Everything is imported or nothing. Raises `NotFound`
+        (404) for no file or folder, `ValidationError` (400) for a file that is damaged or holds something else than a run,
+        `Conflict` (409) for a `name` that is taken and a folder in which other runs of this file work, and
         `PermissionDenied` (403) if the run would act by itself, such as go on with a prompt, unless `trust`.
         """
         from pathlib import Path
 
         from engine.transfer.importing import import_run
 
-        return import_run(self, Path(path), name=name, trust=trust)
+        return import_run(self, Path(path), name=name, trust=trust, root=None if root is None else os.fspath(root))
 
-    @expects(run="a text", name=_TEXT)
-    def move_run(self, run: str, target: Self, *, name: str | None = None) -> str:
+    @expects(run="a text", name=_TEXT, root="a path or None")
+    def move_run(
+        self, run: str, target: Self, *, name: str | None = None, root: str | PathLike[str] | None = None
+    ) -> str:
         """Move a run and those below it into the file that `target` has open; returns its name there.
 
         Runs that it came from stay, and are copied. The run is purged here when it is there: a kill leaves it in both files
@@ -55,4 +66,4 @@ class RunFiles(Handle):
         """
         from engine.transfer.moving import move_run
 
-        return move_run(self, run, target, name=name)
+        return move_run(self, run, target, name=name, root=None if root is None else os.fspath(root))

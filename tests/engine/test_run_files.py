@@ -18,15 +18,20 @@ import time
 from pathlib import Path
 
 import pytest
+from agents_project import make, skill
 from audit import audit
 from campaign import CAMPAIGN, examples
+from delegating import Cast, gives
 from driving import DONE, GO_ON, begin, make_known, script
 from every_run import every_run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from workflow_steps import said, workflow
 
 import engine
 from engine.errors import Conflict, NotFound, PermissionDenied, ValidationError
+from engine.skills import changing
+from engine.skills.sources import of_path
 
 ROOT = Path(__file__).parents[2]
 PACKETS = "select turn, role, sha256, text from packet_texts where run = ? order by turn, ordinal"
@@ -173,6 +178,72 @@ def test_an_imported_run_goes_on(db: engine.Database, tmp_path: Path) -> None:
     assert result.status == 200
     texts = [row["text"] for row in db.rows("select text from packet_texts where run = ? and turn = 4", (run,))]
     assert any("The port is 1." in text for text in texts)
+
+
+def test_an_imported_run_works_in_the_folder_that_is_named(
+    db: engine.Database, tmp_path: Path, workspace_dir: Path
+) -> None:
+    model = script(tmp_path, '<get path="notes.md"/>' + GO_ON, DONE, '<set path="notes.md">bye\n</set>' + GO_ON, DONE)
+    db.run("Read", run="demo", model=model, root=str(workspace_dir))
+    with engine.open(tmp_path / "two.db") as there:
+        db.move_run("demo", there, root=workspace_dir)
+        (workspace_dir / "settings.ini").write_text("new = 1\n", encoding="utf-8")
+        there.run("Write", run="demo", yolo=True)
+        assert (workspace_dir / "notes.md").read_text(encoding="utf-8") == "bye\n"
+        body = "select body from known_entries where run = 'demo' and path = 'notes.md'"
+        assert there.value(body) == "bye\n"
+        with pytest.raises(Conflict, match="other runs"):
+            there.import_run(exported(there, "demo", tmp_path), root=workspace_dir, trust=True)
+        with pytest.raises(NotFound, match="no such folder"):
+            there.import_run(tmp_path / "demo.run", root=tmp_path / "none", trust=True)
+    audit(tmp_path / "two.db")
+
+
+def test_a_tree_comes_with_its_children_and_costs(db: engine.Database, tmp_path: Path, other: Path) -> None:
+    cast = Cast({"demo": [gives("Count", "Sum"), DONE], "demo-1": [gives("Look"), DONE]}, cost=0.25)
+    db.run("Do it", run="demo", model=cast, max_depth=2)
+    tree = "select run, level from tree_runs where top = 'demo' order by run"
+    costs = "select run, cost, tree_cost from run_overview where run like 'demo%' order by run"
+    before = db.tuples(tree), db.tuples(costs)
+    assert len(before[0]) == 4
+    digest = db.export_run("demo", tmp_path / "tree.run")
+    assert db.export_run("demo-2", tmp_path / "child.run") != digest
+    with engine.open(other) as there:
+        db.move_run("demo", there)
+        assert (there.tuples(tree), there.tuples(costs)) == before
+        assert there.export_run("demo", tmp_path / "again.run") == digest
+    assert db.runs() == []
+    audit(other)
+
+
+def test_a_workflow_comes_with_its_steps(db: engine.Database, tmp_path: Path, other: Path) -> None:
+    steps = {"a": {"answers": [said("one")]}, "b": {"needs": ["a"], "answers": [said("two")]}}
+    db.run_workflow(workflow(tmp_path, steps), run="wf", model=script(tmp_path, DONE))
+    digest = db.export_run("wf", tmp_path / "wf.run")
+    states = db.tuples("select step, state from step_runs order by position")
+    with engine.open(other) as there:
+        there.import_run(tmp_path / "wf.run", trust=True)
+        assert there.tuples("select step, state from step_runs order by position") == states
+        assert there.value("select source from workflows") is None
+        assert there.export_run("wf", tmp_path / "again.run") == digest
+    audit(other)
+
+
+def test_what_was_global_stays_out_of_what_is_global_here(tmp_path: Path, other: Path, workspace_dir: Path) -> None:
+    make(tmp_path / "release", {"SKILL.md": skill("release", "Of all.", "Theirs.")})
+    make(tmp_path / "mine" / "release", {"SKILL.md": skill("release", "Of all.", "Mine.")})
+    with engine.open(tmp_path / "one.db") as db, engine.open(other) as there:
+        changing.add(db, of_path(tmp_path / "release"), scope=changing.GLOBAL, by="test")
+        changing.add(there, of_path(tmp_path / "mine" / "release"), scope=changing.GLOBAL, by="test")
+        model = script(tmp_path, '<get path="skill://release"/>' + GO_ON, DONE)
+        db.run("Go", run="demo", model=model, root=str(workspace_dir))
+        there.import_run(exported(db, "demo", tmp_path), trust=True)
+        body = "select body from known_entries where run = 'demo' and path = 'skill://release'"
+        assert "Theirs." in there.value(body)
+        texts = "select c.body from entries as e join contents as c on c.id = e.content_id where e.scope = 'global'"
+        assert not any("Theirs." in text for (text,) in there.tuples(texts))
+        assert there.export_run("demo", tmp_path / "b") == db.export_run("demo", tmp_path / "a")
+    audit(other)
 
 
 def test_modules_come_with_the_rows_that_need_them(tmp_path: Path, other: Path) -> None:

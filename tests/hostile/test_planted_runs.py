@@ -120,6 +120,14 @@ def test_what_is_no_run_is_refused(victim: engine.Database, text: bytes, tmp_pat
     refused(victim, tmp_path / "none.run")
 
 
+def test_a_line_without_end_is_refused(
+    victim: engine.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.transfer.reading.MOST_BYTES", 1 << 20)
+    (tmp_path / "huge.run").write_bytes(b'{"format":"' + b"x" * (2 << 20) + b'"}\n')
+    refused(victim, tmp_path / "huge.run", "longer than 1 MiB")
+
+
 def test_a_database_a_folder_and_a_pipe_are_refused(victim: engine.Database, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (victim.path, tmp_path, tmp_path / "pipe", tmp_path / "nothing"):
