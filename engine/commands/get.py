@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .hiding import hidden
-from .matches import EntryPath, RunName, found
+from .matches import EntryPath, found
 from .printing import print_json, print_table, shown_path, visible
-from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest
+from .shared import DbOption, JsonOption, RunArgument, open_existing, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
     from engine.api.database import Database
 
 
 def get(
-    run: RunName,
+    run: RunArgument = None,
+    *,
     path: EntryPath,
     line: Annotated[
         int | None, typer.Option("--line", metavar="N", help="Begin with line N; negative: from the end.")

@@ -164,10 +164,35 @@ class Quoted(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words; those that are too many end in a usage error."""
         ctx.allow_extra_args = True
-        rest = super().parse_args(ctx, args)
+        rest = self._parse_without_run(ctx, args) if self._lacks_run(ctx, args) else super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
             first = rest[0] if len(rest[0]) <= 100 else f"{rest[0][:100]}…"
             ctx.fail(f"Got too many words, from {first!r} on; {self._meant()}")
+        return rest
+
+    def _lacks_run(self, ctx: Any, args: list[str]) -> bool:
+        """Whether the words leave RUN out: one that is needed is missing, or the first is a path or the number of a turn."""
+        first, second, *more = [*(each for each in self.params if each.param_type_name == "argument"), None, None]
+        if first is None or first.name != "run" or first.required or second is None or ctx.resilient_parsing:
+            return False
+        words, left, _ = self.make_parser(ctx).parse_args(args=[*args])
+        if words.get("help"):
+            return False
+        given = [each for each in (first, second, *more) if each is not None and isinstance(words.get(each.name), str)]
+        lists = [each for each in (second, *more) if each is not None and each.nargs == -1 and words.get(each.name)]
+        named = str(words[first.name]) if first in given else ""
+        if any(each.required and each not in given + lists for each in (second, *more) if each is not None):
+            return True
+        return not left and ("/" in named or (second not in given and _is_turn(named, second)))
+
+    def _parse_without_run(self, ctx: Any, args: list[str]) -> list[str]:
+        own = self.params
+        self.params = [each for each in own if each.name != "run"]
+        try:
+            rest = super().parse_args(ctx, args)
+        finally:
+            self.params = own
+        ctx.params["run"] = None
         return rest
 
     def _meant(self) -> str:
@@ -176,6 +201,12 @@ class Quoted(TyperCommand):
         if "--as" in names:
             return "'--as NAME' gives a name"
         return "put a text of several words, or a pattern, into quotes"
+
+
+def _is_turn(word: str, parameter: Any) -> bool:
+    """Whether a word is a number, and the parameter takes one."""
+    kind = getattr(parameter, "type_descriptor", None)  # older versions of typer have the type itself
+    return word.isdecimal() and "int" in str(parameter.type if kind is None else kind.annotation).lower()
 
 
 @contextmanager

@@ -86,7 +86,10 @@ def resume(
 
 
 def abort(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to stop.", autocompletion=complete_run)],
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.", autocompletion=complete_run),
+    ] = None,
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="Why; stored as the reason of the prompt's end.")
     ] = "aborted",
@@ -105,6 +108,7 @@ def abort(
 
     \b
     Examples:
+      engine abort
       engine abort demo --reason "wrong folder"
       engine abort demo --loop 3
       engine abort demo --json
@@ -112,7 +116,7 @@ def abort(
     from .printing import print_json
 
     with open_existing(db) as database:
-        alias = run_or_latest(database, run)
+        alias = run_or_latest(database, run, _UNFINISHED)
         if loop is None:
             busy = bool(_step(database, alias)) or bool(database.value(_KEEPS, (alias,)))
         else:
@@ -131,8 +135,11 @@ def abort(
 
 def fork(
     run: Annotated[
-        str, typer.Argument(metavar="RUN[@N]", help="The run to fork, and the turn.", autocompletion=complete_run)
-    ],
+        str | None,
+        typer.Argument(
+            metavar="RUN[@N]", help="The run to fork, and the turn; default: the latest.", autocompletion=complete_run
+        ),
+    ] = None,
     at: Annotated[
         int | None,
         typer.Option(
@@ -153,7 +160,7 @@ def fork(
     """
     from .printing import print_json, print_text
 
-    run, turn = fork_point(run)
+    run, turn = fork_point(run) if run is not None else (None, None)
     if turn is not None and at is not None:
         raise typer.BadParameter(f"says a turn, and RUN is {run}@{turn}; give one of the two", param_hint="--at")
     at = at if turn is None else turn

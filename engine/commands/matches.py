@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .completing import complete_path, complete_run
+from .completing import complete_path
 from .shared import nearest
 
 if TYPE_CHECKING:
     from engine.api.database import Database
     from engine.db.database import Row
 
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)]
 EntryPath = Annotated[
     str,
     typer.Argument(

@@ -9,7 +9,7 @@ import typer
 from .completing import complete_label, complete_run
 from .moments import span
 from .printing import print_json, print_text, say, visible
-from .shared import DbOption, JsonOption, open_existing, run_or_latest
+from .shared import DbOption, JsonOption, RunArgument, open_existing, run_or_latest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,8 @@ _CALLED = "select run, title, labels, archived_at from run_overview where run = 
 
 
 def rename(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)],
+    run: RunArgument = None,
+    *,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name: letters, digits, '_', '-' and '.'.")],
     as_json: JsonOption = False,
     db: DbOption = None,

@@ -1,4 +1,7 @@
-"""Shared by the commands: options, opening the database, finding the run."""
+"""Shared by the commands: options, opening the database, finding the run.
+
+spec: @run_left_out
+"""
 
 from __future__ import annotations
 
@@ -224,18 +227,37 @@ def open_existing(given: Path | None) -> Database:
     return open_to_write(database_to_read(given, Path.cwd()))
 
 
-def run_or_latest(db: Database, run: str | None) -> str:
-    """`run`, or the latest run where it is None; raises `NotFound` (404) where there is no such run."""
-    from engine.errors import NotFound
+# A run that was delegated to is named.
+_LATEST = "select alias from runs where archived_at is null order by role <> 'main', updated_at desc, id desc limit 1"
+# The run of that name, else all whose names begin so.
+_NAMED = """
+    select alias
+    from runs
+    where alias = :run
+        or (substr(alias, 1, length(:run)) = :run and not exists (select 1 from runs where alias = :run))
+    order by updated_at desc, id desc
+    limit 6
+"""
 
-    found = db.value(
-        # a run that was delegated to is named
-        "select alias from runs where alias = coalesce(:run, alias) and (:run is not null or archived_at is null) "
-        "order by role <> 'main', updated_at desc, id desc limit 1",
-        {"run": run},
-    )
-    if found is None and run is None:
-        raise NotFound("there is no run yet; 'engine run PROMPT' starts one")
+
+def run_or_latest(db: Database, run: str | None, fitting: str | None = None) -> str:
+    """The run named `run`, or the only one whose name begins so; for None the first that the query `fitting` has, else the
+    latest.
+
+    Raises `NotFound` (404) for no such run, and `ValidationError` (400) for a beginning that several names have.
+    """
+    from engine.errors import NotFound, ValidationError
+
+    if run is None:
+        latest = (fitting and db.value(fitting)) or db.value(_LATEST)
+        if latest is None:
+            raise NotFound("there is no run yet; 'engine run PROMPT' starts one")
+        return str(latest)
+    named = [str(alias) for (alias,) in db.tuples(_NAMED, {"run": run})] if run else []
+    if len(named) > 1:
+        more = ", …" if len(named) > 5 else ""
+        raise ValidationError(f"run {run!r}: several runs begin so: {', '.join(named[:5])}{more}")
+    found = named[0] if named else None
     if found is None:
         names = [str(row["alias"]) for row in db.rows("select alias from runs order by updated_at desc limit 1000")]
         hint = nearest(run or "", names, "'engine runs' lists them")

@@ -10,9 +10,8 @@ import typer
 
 from .completing import complete_path
 from .hiding import hidden
-from .matches import RunName
 from .printing import print_json_text, say, visible
-from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest, stored_path
+from .shared import DbOption, JsonOption, RunArgument, open_existing, open_to_read, run_or_latest, stored_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def output(
-    run: RunName,
+    run: RunArgument = None,
     path: Annotated[
         str | None,
         typer.Argument(
@@ -67,38 +66,38 @@ def output(
         if not follow:
             return
     with open_to_read(db) as database:
-        path = path or _latest(database, run)
+        alias = run_or_latest(database, run)
+        path = path or _latest(database, alias)
         try:
-            for piece in database.stream(run, path, follow=follow):
+            for piece in database.stream(alias, path, follow=follow):
                 _print(piece, as_json=as_json)
         except KeyboardInterrupt:
             say()
             say("stopped following; the command goes on", dim=True)
             return
-        _say_end(end_of(database, run, path), as_json=as_json)
+        _say_end(end_of(database, alias, path), as_json=as_json)
 
 
 def _latest(db: Database, run: str) -> str:
     """The log entry of the shell command of a run that works, else of its last; raises `NotFound` (404) without any."""
     from engine.errors import NotFound
 
-    alias = run_or_latest(db, run)
     path = db.value(
         "select m.log_path from runs as r join effects as f on f.run_id = r.id and f.kind = 'process' "
         "join commands as m on m.id = f.command_id where r.alias = ? and m.log_path is not null "
         "order by f.id not in (select effect_id from _unfinished_processes), f.id desc limit 1",
-        (alias,),
+        (run,),
     )
     if path is None:
-        raise NotFound(f"run {alias!r}: it has run no shell command")
+        raise NotFound(f"run {run!r}: it has run no shell command")
     return str(path)
 
 
-def _cancel(db: Path | None, run: str, path: str, reason: str | None) -> None:
+def _cancel(db: Path | None, run: str | None, path: str, reason: str | None) -> None:
     from .asking import user_name
 
     with open_existing(db) as database:
-        database.cancel(run, path, reason=reason, by=user_name())
+        database.cancel(run_or_latest(database, run), path, reason=reason, by=user_name())
     say(f"{visible(path)}: asked to end", dim=True)
 
 

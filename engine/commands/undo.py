@@ -15,24 +15,37 @@ from .exits import exit_code
 from .outside import paged
 from .printing import one_line, paint, print_error, print_json_text, say, visible
 from .screen import lines_that_fit, show_lines
-from .shared import DbOption, JsonOption, db_flag, open_existing, run_or_latest
+from .shared import DbOption, JsonOption, RunArgument, db_flag, open_existing, run_or_latest
 from .verbs import YesOption
 
 if TYPE_CHECKING:
     from engine.api.database import Database
     from engine.history.undo_results import FileChange, Undone
 
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)]
 ByOption = Annotated[
     str | None, typer.Option("--by", metavar="NAME", help="Who decides; default: your user name.", show_default=False)
 ]
 DiffOption = Annotated[bool, typer.Option("--diff", "--dry-run", help="Only print what it would do.")]
 
+_WROTE = """
+    select u.run
+    from undoable_edits as u
+    join runs as r on r.alias = u.run
+    where r.archived_at is null
+    order by u.command_id desc, r.role <> 'main', r.updated_at desc
+    limit 1
+"""
+"""The run whose edit is the newest; of an edit by a child the run that gave the work away."""
 _COLOURS = {"+": "green", "-": "red", "@": "cyan", "!": "yellow"}
 
 
 def undo(
-    run: RunName,
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN", help="The run; default: the latest that changed files.", autocompletion=complete_run
+        ),
+    ] = None,
     turn: Annotated[
         int | None,
         typer.Option(
@@ -54,7 +67,7 @@ def undo(
 
     \b
     Examples:
-      engine undo demo
+      engine undo
       engine undo demo --turn 3
       engine undo demo --redo
       engine undo demo --diff
@@ -68,7 +81,7 @@ def undo(
     if redo and turn is not None:
         raise typer.BadParameter("an undo is taken back as a whole; leave --turn out", param_hint="--redo")
     with open_existing(db) as database:
-        alias = run_or_latest(database, run)
+        alias = run_or_latest(database, run, None if redo else _WROTE)
         planned = database.undo(alias, turn, redo=redo, dry_run=True)
         flags = (f" --turn {turn}" if turn is not None else "") + (" --redo" if redo else "")
         title = f"{alias} in {_folder(database, alias)}: {'do again' if redo else 'take back'}"
@@ -79,7 +92,8 @@ def undo(
 
 
 def rewind(
-    run: RunName,
+    run: RunArgument = None,
+    *,
     turn: Annotated[
         int, typer.Argument(metavar="N", min=1, help="The turn that is next then.", autocompletion=complete_turn)
     ],
@@ -98,7 +112,7 @@ def rewind(
 
     \b
     Examples:
-      engine rewind demo 3
+      engine rewind 3
       engine rewind demo 3 --files
       engine rewind demo 3 --files --diff
       engine rewind demo 3 --files --yes --json

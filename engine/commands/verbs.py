@@ -14,10 +14,10 @@ import typer
 
 from .completing import complete_path
 from .exits import exit_code
-from .matches import Destination, EntryPath, RunName, found
+from .matches import Destination, EntryPath, found
 from .piped import given_text
 from .printing import one_line, print_json, say, shown_path, visible
-from .shared import DbOption, JsonOption, open_existing, run_or_latest
+from .shared import DbOption, JsonOption, RunArgument, open_existing, run_or_latest
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -30,7 +30,8 @@ _MOST_SHOWN = 20
 
 
 def set_(
-    run: RunName,
+    run: RunArgument = None,
+    *,
     path: EntryPath,
     text: Annotated[
         str | None, typer.Argument(metavar="TEXT", help="The new text, as it stands; - reads it from stdin.")
@@ -97,7 +98,8 @@ def _line_of(text: str | None, place: str) -> str | None:
 
 
 def rm(
-    run: RunName,
+    run: RunArgument = None,
+    *,
     paths: Annotated[
         list[str],
         typer.Argument(metavar="PATH...", help="Entries, files, or globs over them.", autocompletion=complete_path),
@@ -144,7 +146,9 @@ def rm(
         _carry_out(database, alias, [{"verb": "rm", "path": path, "pattern": 0} for path in chosen], as_json)
 
 
-def cp(run: RunName, path: EntryPath, to: Destination, as_json: JsonOption = False, db: DbOption = None) -> None:
+def cp(
+    run: RunArgument = None, *, path: EntryPath, to: Destination, as_json: JsonOption = False, db: DbOption = None
+) -> None:
     """Copy an entry or a file of a run.
 
     \b
@@ -155,7 +159,9 @@ def cp(run: RunName, path: EntryPath, to: Destination, as_json: JsonOption = Fal
     _copy("cp", run, path, to, as_json, db)
 
 
-def mv(run: RunName, path: EntryPath, to: Destination, as_json: JsonOption = False, db: DbOption = None) -> None:
+def mv(
+    run: RunArgument = None, *, path: EntryPath, to: Destination, as_json: JsonOption = False, db: DbOption = None
+) -> None:
     """Move an entry or a file of a run.
 
     A file moves on the disk, too.
@@ -168,7 +174,7 @@ def mv(run: RunName, path: EntryPath, to: Destination, as_json: JsonOption = Fal
     _copy("mv", run, path, to, as_json, db)
 
 
-def _copy(verb: str, run: str, path: str, to: str, as_json: bool, db: Path | None) -> None:
+def _copy(verb: str, run: str | None, path: str, to: str, as_json: bool, db: Path | None) -> None:
     from engine.driving.requests import located, look
     from engine.errors import ValidationError
 
