@@ -177,6 +177,7 @@ def _old(path: Path, days: float, archived: bool) -> list[str]:
 
 
 def _print(rows: list[_Row], wanted: _Wanted, *, dry_run: bool) -> None:
+    from .moments import moment
     from .printing import print_table, print_text
 
     if len(rows) > 1:
@@ -193,7 +194,9 @@ def _print(rows: list[_Row], wanted: _Wanted, *, dry_run: bool) -> None:
         return
     names = ", ".join(rows[0].runs)
     if not names:
-        print_text(f"no {'archived ' if wanted.archived else ''}run has been idle since {wanted.before}")
+        print_text(
+            f"no {'archived ' if wanted.archived else ''}run has been idle since {moment(wanted.before)[:16]} UTC"
+        )
     elif dry_run:
         print_text(f"{names}: would be purged")
     else:

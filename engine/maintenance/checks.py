@@ -26,6 +26,7 @@ class Report(NamedTuple):
     megabytes: float = 0.0
 
 
+_OLDER = "has rules of another version; 'engine migrate' brings it up to date"
 _INVARIANTS = "select name from sqlite_schema where type = 'view' and name glob '*invariant_*' order by name"
 
 
@@ -34,7 +35,7 @@ def check(path: Path) -> Report:
     try:
         with engine.open(path, read_only=True) as db:
             runs, size = int(db.value("select count(*) from runs")), round(path.stat().st_size / 1e6, 1)
-            return Report(str(path), _fault(db), db.differs or "up to date", runs, size)
+            return Report(str(path), _fault(db), _OLDER if db.differs else "up to date", runs, size)
     except (EngineError, apsw.Error) as error:
         return Report(str(path), _told(path, error), "")
 

@@ -36,7 +36,10 @@ class RunFile:
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self.path, self._file = path, file
-        head = self._parsed(1, self._read(1))
+        try:
+            head = self._parsed(1, self._read(1))
+        except ValidationError:
+            head = {}
         if head.get("format") != FORMAT:
             raise ValidationError(f"{path}: is not an exported run; 'engine runs export' writes one")
         if (head.get("form"), head.get("tables")) != (FORM, VERSION):

@@ -9,6 +9,7 @@ spec: @several_files @retention
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,7 @@ def test_doctor_finds_damage_and_what_nobody_trusts(data: Path) -> None:
 def test_migrate_brings_all_up_to_date_but_what_is_not_trusted(data: Path) -> None:
     with engine.open(data / "one.db") as db:
         db.execute("drop view run_overview")
+    assert "'engine migrate' brings it up to date" in command(data, "doctor", "one.db").stdout
     assert states(data, "migrate", "one.db", "below", code=0) == {"one.db": None, "two.sqlite": None}
     with engine.open(data / "one.db", read_only=True) as db:
         assert db.differs is None
@@ -97,6 +99,23 @@ def test_old_runs_of_all_databases_go(data: Path) -> None:
     for path in (data / "one.db", data / "below" / "two.sqlite"):
         with engine.open(path, read_only=True) as db:
             assert [row.run for row in db.runs()] == ["new"]
+
+
+def test_when_is_a_span_or_a_day_and_archived_narrows_it(data: Path) -> None:
+    idle = command(data, "runs", "purge", "--before", "60d", "--yes", "one.db")
+    assert "no run has been idle since 20" in idle.stdout
+    assert "old: would be purged" in command(data, "runs", "purge", "--before", "30d", "--dry-run", "one.db").stdout
+    day = (datetime.now(UTC) - timedelta(days=20)).strftime("%Y-%m-%d")
+    assert "no archived run" in command(data, "runs", "purge", "--before", day, "--archived", "--yes", "one.db").stdout
+    assert "old: purged" in command(data, "runs", "purge", "--before", day, "--yes", "one.db").stdout
+    for words in (
+        ("--before", "2999-01-01"),
+        ("--before", "soon"),
+        ("demo", "--archived"),
+        ("demo", "--dry-run"),
+        ("--before", "3d", "one.db", "--db", "one.db"),
+    ):
+        assert command(data, "runs", "purge", *words).returncode == 2, words
 
 
 def test_a_person_sees_how_far_a_purge_is(data: Path) -> None:

@@ -83,7 +83,10 @@ def test_the_file_itself_is_taken(victim: engine.Database, lines: list[bytes], t
 
 def test_a_cut_file_is_refused_wherever_it_ends(victim: engine.Database, lines: list[bytes], tmp_path: Path) -> None:
     whole = b"".join(lines)
-    for cut in sorted({0, 1, len(lines[0]), len(whole) // 2, len(whole) - len(lines[-1]), len(whole) - 1}):
+    for cut in (0, 1, len(lines[0]) - 1):
+        (tmp_path / "cut.run").write_bytes(whole[:cut])
+        refused(victim, tmp_path / "cut.run", "is not an exported run")
+    for cut in (len(lines[0]), len(whole) // 2, len(whole) - len(lines[-1]), len(whole) - 1):
         (tmp_path / "cut.run").write_bytes(whole[:cut])
         refused(victim, tmp_path / "cut.run", "ends")
     (tmp_path / "cut.run").write_bytes(whole + b"{}\n")
@@ -121,11 +124,13 @@ def test_what_is_no_run_is_refused(victim: engine.Database, text: bytes, tmp_pat
 
 
 def test_a_line_without_end_is_refused(
-    victim: engine.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    victim: engine.Database, lines: list[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.transfer.reading.MOST_BYTES", 1 << 20)
     (tmp_path / "huge.run").write_bytes(b'{"format":"' + b"x" * (2 << 20) + b'"}\n')
-    refused(victim, tmp_path / "huge.run", "longer than 1 MiB")
+    refused(victim, tmp_path / "huge.run", "is not an exported run")
+    (tmp_path / "huge.run").write_bytes(lines[0] + b'{"in":"' + b"x" * (2 << 20) + b'"}\n')
+    refused(victim, tmp_path / "huge.run", "line 2: is longer than 1 MiB")
 
 
 def test_a_database_a_folder_and_a_pipe_are_refused(victim: engine.Database, tmp_path: Path) -> None:
