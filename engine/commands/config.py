@@ -54,10 +54,13 @@ def config(
         bool, typer.Option("--project", help="Change the project's: engine.toml in its folder.")
     ] = False,
     confirm: Annotated[bool, typer.Option("--confirm", help="Let what the project's engine.toml says count.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="List every setting.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """List or change settings: of the file, yours, the project's.
+
+    Without names it lists the settings that differ from their defaults; --all and --json list every setting.
 
     A setting is what the variable ENGINE_NAME says (env), else this file, else the project's engine.toml, else your own
     config.toml (user), else its default; the column 'origin' says which. NAME= takes back what was said of it, here or
@@ -68,6 +71,7 @@ def config(
     \b
     Examples:
       engine config
+      engine config --all
       engine config process_timeout=120 model=openai/gpt-5-mini
       engine config --user model=anthropic/claude-sonnet-4-5 temperature=0
       engine config --project kept_in_context="known://plan*"
@@ -99,7 +103,7 @@ def config(
     elif given or unset:
         _change_inside(db, names, given, unset, as_json)
         return
-    _show(db, [*names, *given, *unset], as_json)
+    _show(db, [*names, *given, *unset], as_json, everything)
     if given and (user or project):
         _tell_what_wins(db, "user" if user else "project", list(given))
 
@@ -192,15 +196,15 @@ def configured(db: Path | None) -> Iterator[Database]:
         yield beside
 
 
-def _show(db: Path | None, names: list[str], as_json: bool) -> None:
-    """Print the settings of these names, or all; or a run."""
+def _show(db: Path | None, names: list[str], as_json: bool, everything: bool) -> None:
+    """Print the settings of these names, those that differ from their defaults, or all; or a run."""
     if len(names) == 1:
         with database_or_fresh(db, quietly=True) as database:
             if database.value("select 1 from runs where alias = ?", (names[0],)):
                 print_run(database, names[0], as_json)
                 return
     with configured(db) as beside:
-        print_settings(beside, names, as_json)
+        print_settings(beside, names, as_json, everything=everything)
 
 
 _WINNING = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from engine.api.database import Database
     from engine.db.database import Row
 
+_SETTINGS = """
+    select *
+    from setting_list
+    where name in (select value from json_each(:names))
+        or (:names = '[]' and (:all or origin <> 'default'))
+"""
 _SHOWN_OF_A_RUN = ("model", "persona", "temperature", "effort", "context_length")
 
 
@@ -49,22 +56,26 @@ def are_settings(names: list[str]) -> bool:
     return known.issuperset(names)
 
 
-def print_settings(database: Database, names: list[str], as_json: bool) -> None:
-    """Print the settings of these names, or all."""
+def print_settings(database: Database, names: list[str], as_json: bool, *, everything: bool = True) -> None:
+    """Print the settings of these names, else all, or those that differ from their defaults."""
     from engine.config.configuration import plugins_of_a_project
 
     for name in names:
         check_known(database, name, or_run=True)
-    rows = [row for row in database.rows("select * from setting_list") if not names or row["name"] in names]
+    rows = database.rows(_SETTINGS, {"names": json.dumps(names), "all": everything or as_json})
     if as_json:
         print_json(rows)
         return
-    if sys.stdout.isatty():
+    if not rows:
+        say("every setting has its default")
+    elif sys.stdout.isatty():
         _print_described(rows)
     else:
         columns = ("name", "value", "default", "origin", "meaning")
         shown = [{key: "–" if row[key] is None else row[key] for key in columns} for row in rows]
-        print_table(shown, columns, "no settings")
+        print_table(shown, columns, "")
+    if not names and not everything:
+        say("'engine config --all' lists every setting", dim=True)
     for slip, meant in slips(row["name"] for row in database.rows("select name from settings")).items():
         say(visible(f"{slip}: is no variable of the engine; did you mean {meant}?"), "yellow")
     if ignored := plugins_of_a_project():
@@ -93,7 +104,7 @@ def check_known(database: Database, name: str, *, or_run: bool = False) -> None:
     if not database.value("select 1 from settings where name = ?", (name,)):
         names = [row["name"] for row in database.rows("select name from settings")]
         what = "run or setting" if or_run else "setting"
-        hint = nearest(name, names, "'engine config' lists settings")
+        hint = nearest(name, names, "'engine config --all' lists settings")
         raise NotFound(f"{what} {name!r}: there is none of that name; {hint}")
 
 

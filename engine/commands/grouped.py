@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from .given import take_as_given
 from .printing import shown_error
-from .tree import COMMANDS, DAILY, ELSEWHERE, Place
+from .tree import COMMANDS, DAILY, ELSEWHERE, OPTIONS, Place
 
 _WRONG_USAGE: Any = BadParameter.__mro__[1]
 """`UsageError`: that of click, or of the copy of click that newer versions of typer bring along."""
@@ -57,6 +57,8 @@ class _Nearest(TyperGroup):
 
 _NEAR = 0.6
 """From this likeness on a name is taken for a slip."""
+_MANY = 10
+"""With more options than these a command lists them in groups."""
 _FEW = 12
 """So many commands are all named."""
 
@@ -169,6 +171,22 @@ class Quoted(TyperCommand):
             first = rest[0] if len(rest[0]) <= 100 else f"{rest[0][:100]}…"
             ctx.fail(f"Got too many words, from {first!r} on; {self._meant()}")
         return rest
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and the options; of many options those of every day first, the rest in groups."""
+        told = [(each, each.get_help_record(ctx)) for each in self.get_params(ctx)]
+        shown = [(each, record) for each, record in told if record is not None]
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], **{name: [] for name in OPTIONS}}
+        is_long = sum(each.param_type_name == "option" for each, _ in shown) > _MANY
+        for each, record in shown:
+            title = "Arguments" if each.param_type_name == "argument" else "Options"
+            if is_long:
+                title = next((name for name, options in OPTIONS.items() if options & {*each.opts}), title)
+            sections[title].append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
     def _lacks_run(self, ctx: Any, args: list[str]) -> bool:
         """Whether the words leave RUN out: one that is needed is missing, or the first is a path or the number of a turn."""

@@ -137,4 +137,17 @@ ELSEWHERE: Mapping[str, str] = {
 }
 """What a command may be called that is elsewhere in the tree, or that other programs have."""
 
-__all__ = ["COMMANDS", "DAILY", "ELSEWHERE", "REST", "Place"]
+OPTIONS: Mapping[str, frozenset[str]] = {
+    title: frozenset(f"--{name}" for name in names.split())
+    for title, names in {
+        "Model": "effort temperature persona system-prompt cache key-from",
+        "Limits": "max-seconds context-limit condense-ratio narrow-tools",
+        "Safety": "sandbox network domains no-web no-repo no-interaction no-proposals overwrite-unseen",
+        "Output": "keep-output stdin wait demo",
+        "Delegation": "max-depth",
+        "Checks": "accept-command accept-attempts accept-model accept",
+    }.items()
+}
+"""The options that a command with many lists in groups behind those of every day."""
+
+__all__ = ["COMMANDS", "DAILY", "ELSEWHERE", "OPTIONS", "REST", "Place"]

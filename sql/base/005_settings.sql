@@ -121,7 +121,7 @@ select name, layer from setting_layers;
 create trigger set_layer__keep
 instead of insert on set_layer
 begin
-    select fail(404, 'setting ' || quote(new.name) || ': there is none of that name; ''engine config'' lists them')
+    select fail(404, 'setting ' || quote(new.name) || ': there is none of that name; ''engine config --all'' lists them')
     where not exists (select 1 from settings as s where s.name = new.name);
     select fail(400, 'setting ' || new.name || ': is yours alone; engine config --user ' || new.name || '=…')
     where new.name in ('demo', 'demo_names') and new.layer not in ('user', 'env');
@@ -150,7 +150,7 @@ instead of insert on unset_layer
 begin
     select fail(400, 'layer ' || quote(new.layer) || ': a layer is user, project, file or env')
     where coalesce(new.layer, '') not in ('user', 'project', 'file', 'env');
-    select fail(404, 'setting ' || quote(new.name) || ': there is none of that name; ''engine config'' lists them')
+    select fail(404, 'setting ' || quote(new.name) || ': there is none of that name; ''engine config --all'' lists them')
     where new.name is not null
         and new.name not in (select s.name from settings as s)
         and new.name not in (select l.name from setting_layers as l);

@@ -20,7 +20,7 @@ def settings(folder: Path, *names: str) -> dict[str, Any]:
 def test_settings_are_listed_with_value_default_and_meaning_and_no_file_is_made(folder: Path) -> None:
     told = settings(folder)["process_timeout"]
     assert (told["value"], told["default"], told["is_set"]) == ("45", "45", 0)
-    assert "seconds after which a process is stopped" in engine(folder, "config").stdout
+    assert "seconds after which a process is stopped" in engine(folder, "config", "--all").stdout
     assert not (folder / ".engine").exists()
 
 
@@ -113,3 +113,14 @@ def test_a_run_has_values_of_its_own(folder: Path, tmp_path: Path) -> None:
     for words in (["demo", "temperature=hot"], ["demo", "temprature=1"], ["demo", "temperature="]):
         assert engine(folder, "config", *words).returncode == 2
     assert json.loads(engine(folder, "config", "demo", "--json").stdout) == told
+
+
+def test_what_differs_from_the_default_is_listed_and_all_on_demand(folder: Path) -> None:
+    assert "every setting has its default" in engine(folder, "config").stderr
+    engine(folder, "config", "process_timeout=90")
+    lines = engine(folder, "config").stdout.splitlines()
+    assert [line.split()[:2] for line in lines[1:]] == [["process_timeout", "90"]]
+    assert "'engine config --all' lists every setting" in engine(folder, "config").stderr
+    assert len(engine(folder, "config", "--all").stdout.splitlines()) > 40
+    assert len(json.loads(engine(folder, "config", "--json").stdout)) > 40
+    assert engine(folder, "config", "accept_attempts").stdout.splitlines()[1].startswith("accept_attempts")

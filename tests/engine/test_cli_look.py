@@ -93,6 +93,17 @@ def test_the_help_of_a_group_cuts_no_sentence(tmp_path: Path, words: tuple[str, 
     assert "..." not in listed
 
 
+def test_a_command_with_many_options_shows_those_of_every_day_first(tmp_path: Path) -> None:
+    told = engine(tmp_path, "run", "--help").stdout
+    titles = re.findall("^([A-Z][a-z]+):$", told.partition("Options:")[2], re.MULTILINE)
+    assert titles[:6] == ["Model", "Limits", "Safety", "Output", "Delegation", "Checks"]
+    daily = told.partition("\nOptions:\n")[2].partition("\n\n")[0]
+    assert len(re.findall("^  -", daily, re.MULTILINE)) == 10
+    group = cli.command_line().get_command(None, "run")
+    assert all(option in told for each in group.params if each.param_type_name == "option" for option in each.opts)
+    assert "Model:" not in engine(tmp_path, "resume", "--help").stdout
+
+
 def test_help_for_an_unknown_command_names_the_nearest(tmp_path: Path) -> None:
     done = engine(tmp_path, "help", "runs", "renme")
     assert (done.returncode, done.stdout) == (2, "")
