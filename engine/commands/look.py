@@ -5,7 +5,8 @@ spec: @list_of_runs
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,10 +17,15 @@ from .moments import local
 from .naming import called, with_labels
 from .printing import cost_cell, costs, dollars, one_line, print_json, print_table, print_text, say, visible
 from .rule_lines import rule_lines, rules_of_run
+from .several import list_runs
 from .shared import DbOption, JsonOption, RunArgument, db_flag, is_alone, open_to_read, run_or_latest
 from .story import print_story, story
 from .undriven import say_undriven, undriven
 from .wrapping import line_width, wrapped
+
+if TYPE_CHECKING:
+    from engine.api.database import Database
+    from engine.db.database import Row
 
 # The columns of the table of turns under short names; in tokens, US dollars and milliseconds.
 _FIGURES = {
@@ -121,6 +127,15 @@ def runs(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="List every run.")] = False,
     archived: Annotated[bool, typer.Option("--archived", help="Also the runs that were archived.")] = False,
+    places: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--in",
+            metavar="PATH",
+            help="The runs of this database, or of all in this folder; may be given several times.",
+            show_default=False,
+        ),
+    ] = None,
     utc: Annotated[bool, typer.Option("--utc", help="Show full times in UTC.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -136,30 +151,30 @@ def runs(
       engine runs
       engine runs --all --search invoice
       engine runs --label q3
+      engine runs --in data/ --in other.db
       engine runs --json | jq -r '.[].run'
       engine runs rename gpt_5_1124_101500 billing
     """
-    if not is_alone(context, label, search, limit, everything, archived, utc, as_json, db):
+    if not is_alone(context, label, search, limit, everything, archived, places, utc, as_json, db):
         return
     if everything and limit is not None:
         raise typer.BadParameter("--all lists every run; leave --limit out", param_hint="--limit")
-    with open_to_read(db) as database:
-        chosen = {"archived": archived, "label": label, "search": search}
-        most = -1 if everything or (as_json and limit is None) else limit or _LATEST
+    chosen = {"archived": archived, "label": label, "search": search}
+    most = -1 if everything or (as_json and limit is None) else limit or _LATEST
+
+    def listed(database: Database) -> list[Row]:
         rows = database.rows(_RUNS, {**chosen, "limit": most})
-        left = undriven(database)
+        return _for_programs(database, rows) if as_json else _for_people(database, rows, utc=utc)
+
+    if places:
+        list_runs(places, db, listed, as_json=as_json)
+        return
+    with open_to_read(db) as database:
+        rows = listed(database)
         if as_json:
-            stopped = {row["run"] for row in left}
-            print_json([{**with_labels(row), "resumable": row["run"] in stopped} for row in rows])
+            print_json(rows)
             return
-        names = dict(database.tuples("select code, name from statuses"))
-        for row in rows:
-            row["run"] = "> " * row["depth"] + row["run"]
-            row["status"] = names[row["status"]]
-            row["cost"] = cost_cell(row["cost"])
-            row["tree_cost"] = cost_cell(row["tree_cost"])
-            row["title"] = one_line(called(row), _TITLE)
-            row["updated"] = local(row["updated_at"], utc=utc)
+        left = undriven(database)
         tree = ("tree_cost",) if any(row["depth"] for row in rows) else ()
         columns = ("run", "status", "loops", "turns", "cost", *tree, "updated", "title", "answer")
         none = "no such runs" if label or search or database.value("select 1 from runs") else "no runs yet"
@@ -167,6 +182,23 @@ def runs(
         if most > 0 and (left_out := database.value(_COUNT, chosen) - most) > 0:
             say(f"{counted(left_out, 'older run')}: 'engine runs --all' lists every run", dim=True)
         say_undriven(left, db)
+
+
+def _for_programs(database: Database, rows: list[Row]) -> list[Row]:
+    stopped = {row["run"] for row in undriven(database)}
+    return [{**with_labels(row), "resumable": row["run"] in stopped} for row in rows]
+
+
+def _for_people(database: Database, rows: list[Row], *, utc: bool) -> list[Row]:
+    names = dict(database.tuples("select code, name from statuses"))
+    for row in rows:
+        row["run"] = "> " * row["depth"] + row["run"]
+        row["status"] = names[row["status"]]
+        row["cost"] = cost_cell(row["cost"])
+        row["tree_cost"] = cost_cell(row["tree_cost"])
+        row["title"] = one_line(called(row), _TITLE)
+        row["updated"] = local(row["updated_at"], utc=utc)
+    return rows
 
 
 def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:

@@ -16,6 +16,8 @@ from .exits import FAILED
 from .shared import DbOption, JsonOption
 
 if TYPE_CHECKING:
+    from engine.api.database import Database
+    from engine.db.database import Row
     from engine.maintenance.checks import Report
 
 FilesArgument = Annotated[
@@ -46,6 +48,33 @@ def check_files(files: Sequence[Path], db: Path | None, *, as_json: bool) -> Non
     from engine.maintenance.checks import check as checked
 
     show(map(checked, places(files, db)), as_json=as_json)
+
+
+def list_runs(
+    files: Sequence[Path], db: Path | None, listed: Callable[[Database], list[Row]], *, as_json: bool
+) -> None:
+    """Print the runs of databases in one table, and exit with 1 if one of these cannot be read."""
+    from engine.errors import EngineError
+
+    from .printing import print_error, print_json, print_table
+    from .shared import look_at
+
+    rows: list[Row] = []
+    failed = False
+    for path in places(files, db):
+        try:
+            with look_at(path) as database:
+                rows += [{"file": str(path), **row} for row in listed(database)]
+        except EngineError as error:
+            print_error(error.message)
+            failed = True
+    if as_json:
+        print_json(rows)
+    else:
+        columns = ("file", "run", "status", "turns", "cost", "updated", "title", "answer")
+        print_table(rows, columns, "no runs", spared=("turns", "updated", "cost"))
+    if failed:
+        raise typer.Exit(FAILED)
 
 
 def places(files: Sequence[Path] | None, db: Path | None) -> list[Path]:

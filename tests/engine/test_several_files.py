@@ -1,6 +1,6 @@
 """One command works on many databases, and says how each is.
 
-1. doctor, migrate and purge take files and folders, and exit with 1 if one failed.
+1. doctor, migrate, purge and runs take files and folders, and exit with 1 if one failed.
 2. A purge of old runs takes what it says, children and forks in the right order, and gives the room back.
 
 spec: @several_files @retention
@@ -116,6 +116,20 @@ def test_when_is_a_span_or_a_day_and_archived_narrows_it(data: Path) -> None:
         ("--before", "3d", "one.db", "--db", "one.db"),
     ):
         assert command(data, "runs", "purge", *words).returncode == 2, words
+
+
+def test_the_runs_of_all_databases_are_listed(data: Path) -> None:
+    rows = json.loads(command(data, "runs", "--in", ".", "--json").stdout)
+    assert [(row["file"], row["run"]) for row in rows] == [
+        ("below/two.sqlite", "new"),
+        ("below/two.sqlite", "old"),
+        ("one.db", "new"),
+        ("one.db", "old"),
+    ]
+    listed = command(data, "runs", "--in", "notes.db", "--in", "one.db", "--limit", "1")
+    assert (listed.returncode, "is not a database" in listed.stderr) == (1, True)
+    assert [line.split()[:3] for line in listed.stdout.splitlines()[1:]] == [["one.db", "new", "done"]]
+    assert command(data, "runs", "--in", "nothing").returncode == 2
 
 
 def test_a_person_sees_how_far_a_purge_is(data: Path) -> None:
