@@ -205,6 +205,50 @@ def test_no_order_but_that_of_an_export_is_taken(victim: engine.Database, lines:
         refused(victim, put(tmp_path, [*lines[:place], lines[place], *lines[place:]]))
 
 
+VALUES = (
+    None,
+    0,
+    1,
+    2,
+    3,
+    -1,
+    99,
+    2**40,
+    0.5,
+    "",
+    "x",
+    "run:1",
+    "project:1",
+    "[1]",
+    "{}",
+    "200",
+    "visible",
+    [],
+    {},
+    True,
+)
+
+
+def test_whatever_is_changed_the_other_runs_stay_as_they_are(
+    victim: engine.Database, lines: list[bytes], tmp_path: Path
+) -> None:
+    """A value that an export could have written is a run as good as any; all others are refused."""
+    draw, before = random.Random(11), victim.export_run("mine", tmp_path / "mine.run")
+    refusals = 0
+    for _ in range(CHANGES):
+        row = json.loads(lines[place := draw.randrange(len(lines) - 1)])
+        column = draw.choice(sorted(row))
+        row[column] = draw.choice([*VALUES, *(value for value in row.values())])
+        planted = [*lines]
+        planted[place] = json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        try:
+            victim.import_run(put(tmp_path, planted), trust=True)
+        except EngineError:
+            refusals += 1
+    assert refusals > CHANGES // 2
+    assert victim.export_run("mine", tmp_path / "mine.run") == before
+
+
 def test_no_part_of_a_packet_passes_for_that_of_another(
     victim: engine.Database, lines: list[bytes], tmp_path: Path
 ) -> None:
