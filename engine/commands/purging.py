@@ -100,6 +100,10 @@ _TREE = """
 """
 
 
+_NAMED = 5
+"""Runs that a row names."""
+
+
 class _Wanted(NamedTuple):
     """Which runs are to go."""
 
@@ -184,13 +188,14 @@ def _print(rows: list[_Row], wanted: _Wanted, *, dry_run: bool) -> None:
         shown = [
             {
                 "file": row.file,
-                "state": row.error or ("would go" if dry_run else "ok"),
+                "state": "failed" if row.error else "ok",
                 "runs": len(row.runs),
                 "MB freed": round(row.freed_bytes / 1e6, 1),
+                "result": row.error or _told(row.runs, dry_run=dry_run),
             }
             for row in rows
         ]
-        print_table(shown, ("file", "state", "runs", "MB freed"), "no database")
+        print_table(shown, ("file", "state", "runs", "MB freed", "result"), "no database")
         return
     names = ", ".join(rows[0].runs)
     if not names:
@@ -201,3 +206,10 @@ def _print(rows: list[_Row], wanted: _Wanted, *, dry_run: bool) -> None:
         print_text(f"{names}: would be purged")
     else:
         print_text(f"{names}: purged, {rows[0].freed_bytes / 1e6:.1f} MB freed")
+
+
+def _told(runs: list[str], *, dry_run: bool) -> str:
+    if not runs:
+        return "no run is that old"
+    more = f" and {len(runs) - _NAMED} more" if len(runs) > _NAMED else ""
+    return f"{'would purge' if dry_run else 'purged'} {', '.join(runs[:_NAMED])}{more}"
