@@ -27,9 +27,9 @@ from cached_answers
 def cache(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List and clear the cached answers.
 
-    Where the setting answer_cache is 1, or 'engine run --cache' says so, a prompt that means nearly the same as one before,
-    in a packet that is else the same, gets the answer of that one at no cost. Answers of turns that did anything but
-    answer are not kept.
+    The cache is used if the setting answer_cache is 1, or with 'engine run --cache'. If a prompt means nearly the same as an
+    earlier one and the rest of its packet is the same, it gets that answer at no cost. Only turns that did nothing but
+    answer are cached.
 
     \b
     Examples:
@@ -63,7 +63,7 @@ def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
 
 @app.command()
 def stats(as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Say how many answers are kept, and how many turns were answered with one.
+    """Count the cached answers and how often they were used.
 
     \b
     Examples:
@@ -90,7 +90,7 @@ def clear(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Remove the cached answers. Runs keep what they were answered.
+    """Remove the cached answers. Answers that runs already have stay.
 
     \b
     Examples:

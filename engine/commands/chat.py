@@ -38,10 +38,10 @@ def chat(
     run: Annotated[
         str | None,
         typer.Option(
-            "--run", metavar="NAME", help="Go on with this run, or name a new one.", autocompletion=complete_run
+            "--run", metavar="NAME", help="Continue this run, or name a new one.", autocompletion=complete_run
         ),
     ] = None,
-    new: Annotated[bool, typer.Option("--new", help="Begin a new run, with the name of --run if any.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Begin a new run; --run names it.")] = False,
     root: Annotated[
         Path | None,
         typer.Option("--root", metavar="FOLDER", readable=False, help="The folder to work in; default: this one."),
@@ -49,17 +49,20 @@ def chat(
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", metavar="NAME", help="An alias or a name; see 'engine models'.", autocompletion=complete_model
+            "--model",
+            metavar="NAME",
+            help="The model: an alias or a name from 'engine models'.",
+            autocompletion=complete_model,
         ),
     ] = None,
     act: Annotated[
-        bool | None, typer.Option("--act/--ask", help="Act may change things, ask only reads; default: as last.")
+        bool | None, typer.Option("--act/--ask", help="Act may propose changes; ask only reads. Default: as last.")
     ] = None,
-    yolo: Annotated[bool, typer.Option("--yolo", help="Accept all proposals, also shell commands.")] = False,
+    yolo: Annotated[bool, typer.Option("--yolo", help="Accept every proposal, including shell commands.")] = False,
     persona: Annotated[
         str | None,
         typer.Option(
-            "--persona", metavar="NAME", help="The persona of a new run's model.", autocompletion=complete_persona
+            "--persona", metavar="NAME", help="The persona of the model in a new run.", autocompletion=complete_persona
         ),
     ] = None,
     effort: EffortOption = None,
@@ -67,14 +70,14 @@ def chat(
     key_from: KeyFromOption = None,
     db: DbOption = None,
 ) -> None:
-    """Give prompts one after the other, at the terminal or from a pipe.
+    """Talk with an agent at the terminal, prompt by prompt.
 
-    It goes on with the run that was last active in this folder. Enter sends a prompt; Alt-Enter, or a backslash before
-    Enter, begins another line. Tab completes, the arrow keys bring back earlier prompts, and Ctrl-R searches them. Ctrl-C
-    stops what the model does; Ctrl-D leaves. /help lists the commands, such as /model, /status and /undo.
+    The chat continues the latest run of this folder; --new begins another. Enter sends a prompt; Alt-Enter, or a backslash
+    before Enter, begins a new line. Tab completes words, the arrow keys bring back earlier prompts, and Ctrl-R searches
+    them. Ctrl-C stops the model; Ctrl-D leaves. /help lists commands such as /model, /status and /undo.
 
-    Without a terminal each line of stdin is a prompt or a command, and a backslash at its end goes on with the next line.
-    The answers go to stdout. The exit code is that of the first prompt or command that failed.
+    Without a terminal, each line of stdin is a prompt or a command. A backslash at the end of a line continues it on the
+    next one. Answers go to stdout. The exit code is that of the first prompt or command that failed.
 
     \b
     Examples:

@@ -58,15 +58,16 @@ def config(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List or change settings: of the file, yours, the project's.
+    """List or change settings of the database, yours or the project's.
 
     Without names it lists the settings that differ from their defaults; --all and --json list every setting.
 
-    A setting is what the variable ENGINE_NAME says (env), else this file, else the project's engine.toml, else your own
-    config.toml (user), else its default; the column 'origin' says which. NAME= takes back what was said of it, here or
-    with --user and --project there.
-    With RUN, what is changed is model, temperature, effort and context_limit of that run; its queued prompts keep their
-    model. All changes are made or none.
+    The first of these wins: the variable ENGINE_NAME (env), the database (file), the project's engine.toml (project), your
+    config.toml (user), the default. The column 'origin' names the winner. NAME= removes a value from the database, or with
+    --user or --project from there.
+
+    With RUN you change model, temperature, effort or context_limit of that run; its queued prompts keep their model. All
+    changes are made, or none.
 
     \b
     Examples:

@@ -75,11 +75,11 @@ def events(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List what happened in the file, the oldest event first.
+    """List the events of the database, oldest first.
 
-    Events are prompts, turns, decisions, changes of entries. Without an option the latest 50 are listed; with --since,
-    --after, --jsonl or --json all that fit. Each event has an id, which --after takes to go on where you stopped. Times
-    are UTC.
+    Events are prompts, turns, decisions and changes of entries. Without an option the latest 50 are listed; --since,
+    --after, --jsonl and --json list every matching event. To continue where you stopped, give the last event's id to
+    --after. Times are in UTC.
 
     \b
     Examples:

@@ -37,25 +37,27 @@ order by at desc, run, turn desc
 
 
 def find(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for, as it stands.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for.")],
     run: Annotated[
-        str | None, typer.Option("--run", metavar="NAME", help="Only in this run.", autocompletion=complete_run)
+        str | None, typer.Option("--run", metavar="NAME", help="Search only this run.", autocompletion=complete_run)
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Hits at most.")] = 50,
-    seconds: Annotated[float, typer.Option("--timeout", metavar="N", min=0.001, help="Seconds at most.")] = 10.0,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The highest number of hits.")] = 50,
+    seconds: Annotated[
+        float, typer.Option("--timeout", metavar="N", min=0.001, help="Stop searching after N seconds.")
+    ] = 10.0,
     meaning: Annotated[
-        bool, typer.Option("--meaning", help="Also list what is nearest to it in words and meaning.")
+        bool, typer.Option("--meaning", help="Also list entries, files, rules, skills and tools about it.")
     ] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Search what was said, done and read, the latest first.
+    """Search prompts, answers, results, files and entries.
 
-    Prompts, responses, reasoning, results, errors, proposals, decisions, and the texts of entries and files. Whether
-    letters are large or small makes no difference for A to Z. Times are UTC.
+    It also searches reasoning, errors, proposals and decisions. The latest hits come first. Letter case is ignored (A-Z).
+    Times are in UTC.
 
-    With --meaning the tools, skills, rules, files and entries follow that are about it, the best first. By meaning they are
-    found with the extra 'meaning', else by their words alone. This writes an index into the database.
+    --meaning adds a list of the tools, skills, rules, files and entries about TEXT, the best first. With the extra
+    'meaning' they are found by meaning, otherwise by words. This stores an index in the database.
 
     \b
     Examples:

@@ -24,10 +24,12 @@ def get(
     line: Annotated[
         int | None, typer.Option("--line", metavar="N", help="Begin with line N; negative: from the end.")
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Lines at most.")] = None,
-    seen: Annotated[bool, typer.Option("--visible", help="From now on show it whole to the run.")] = False,
-    summarized: Annotated[bool, typer.Option("--summarized", help="From now on show a summary of it.")] = False,
-    archived: Annotated[bool, typer.Option("--archived", help="From now on do not show it.")] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="The highest number of lines.")
+    ] = None,
+    seen: Annotated[bool, typer.Option("--visible", help="From now on show the whole text to the model.")] = False,
+    summarized: Annotated[bool, typer.Option("--summarized", help="From now on show a summary to the model.")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="From now on hide the text from the model.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:

@@ -18,10 +18,10 @@ def grants(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List what was allowed beforehand, or revoke it.
+    """List what you have allowed for later proposals, or revoke it.
 
-    A grant is given at a proposal: 'a' accepts its kind for the rest of the run, 'p' this command, or files in this folder,
-    always in this project.
+    You give a grant when you answer a proposal. 'a' accepts proposals of this kind for the rest of the run. 'p' accepts this
+    command, or files in this folder, always in this project.
 
     \b
     Examples:

@@ -31,7 +31,7 @@ _AGENTS = "AGENTS.md"
 _OTHERS = ("CLAUDE.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", ".github/copilot-instructions.md")
 """Files with instructions that other agents read."""
 
-GlobalOption = Annotated[bool, typer.Option("--global", help="For all folders that use this database.")]
+GlobalOption = Annotated[bool, typer.Option("--global", help="Use it in every folder of this database.")]
 
 
 def init(

@@ -26,7 +26,7 @@ ProjectOption = Annotated[bool, typer.Option("--project", help="In the store of 
 
 @app.callback(invoke_without_command=True)
 def keys(context: typer.Context, as_json: JsonOption = False) -> None:
-    """Keep keys of providers, and say where they come from. A key is never shown.
+    """Store keys of providers, and show where keys come from. A key is never shown.
 
     Besides the providers of models, exa and voyage have keys, and each service that a plugin names. A key comes from the
     first of these that has one: --key-from, the environment, .env of the folder, the store of the project, your own

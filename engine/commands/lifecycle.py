@@ -44,14 +44,24 @@ def resume(
     max_turns: Annotated[
         int | None,
         typer.Option(
-            "--max-turns", metavar="N", min=1, help="Go on with a prompt that a limit has stopped.", show_default=False
+            "--max-turns",
+            metavar="N",
+            min=1,
+            help="Raise the limit of turns, and continue a prompt that it stopped.",
+            show_default=False,
         ),
     ] = None,
     max_seconds: Annotated[
         float | None,
-        typer.Option("--max-seconds", metavar="N", min=0, help="The same, with so many seconds.", show_default=False),
+        typer.Option(
+            "--max-seconds",
+            metavar="N",
+            min=0,
+            help="Raise the limit of seconds, and continue a prompt that it stopped.",
+            show_default=False,
+        ),
     ] = None,
-    yolo: Annotated[bool, typer.Option("--yolo", help="Accept all proposals.")] = False,
+    yolo: Annotated[bool, typer.Option("--yolo", help="Accept every proposal.")] = False,
     key_from: KeyFromOption = None,
     keep_output: KeepOutputOption = None,
     wait: WaitOption = True,
@@ -60,8 +70,9 @@ def resume(
 ) -> None:
     """Continue a run that stopped before its end.
 
-    Such a run was interrupted, had a proposal decided, or has prompts queued. An aborted prompt stays aborted; one that was
-    stopped at a limit goes on with --max-turns or --max-seconds. Where there is nothing to resume, the exit code is 7.
+    Use it after an interruption, after you decided on a proposal, or if prompts are queued. An aborted prompt stays
+    aborted. To continue a prompt that a limit stopped, raise the limit with --max-turns or --max-seconds. The exit code is 7
+    if there is nothing to resume.
 
     \b
     Examples:
@@ -91,20 +102,20 @@ def abort(
         typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.", autocompletion=complete_run),
     ] = None,
     reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why; stored as the reason of the prompt's end.")
+        str, typer.Option("--reason", metavar="TEXT", help="Why; it is stored with the prompt.")
     ] = "aborted",
     loop: Annotated[
         int | None,
-        typer.Option("--loop", metavar="N", help="End prompt number N alone, in line or active.", show_default=False),
+        typer.Option("--loop", metavar="N", help="End only prompt number N, queued or active.", show_default=False),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Abort the active prompt of a run, also in another process.
 
-    The background commands that it has kept end, too. Queued prompts stay; --loop ends one of them.
+    Its background commands are stopped as well. Queued prompts stay; --loop ends one of them.
 
-    JSON has the run, whether it was doing anything, its status, and how many prompts are still in line.
+    JSON has the run, whether a prompt was aborted, the run's status, and the number of queued prompts.
 
     \b
     Examples:
@@ -150,7 +161,7 @@ def fork(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Make a new run from another one, and print its name. From then on neither sees what the other does.
+    """Copy a run to a new one, and print its name. From then on the two runs are independent.
 
     \b
     Examples:

@@ -115,7 +115,7 @@ def runs(
     context: typer.Context,
     label: Annotated[
         str | None,
-        typer.Option("--label", metavar="LABEL", help="Only runs that have it.", autocompletion=complete_label),
+        typer.Option("--label", metavar="LABEL", help="Only runs with this label.", autocompletion=complete_label),
     ] = None,
     search: Annotated[
         str | None,
@@ -126,13 +126,13 @@ def runs(
         typer.Option("--limit", "-n", metavar="N", min=1, help="List the latest N; default: 20.", show_default=False),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="List every run.")] = False,
-    archived: Annotated[bool, typer.Option("--archived", help="Also the runs that were archived.")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="Include archived runs.")] = False,
     places: Annotated[
         list[Path] | None,
         typer.Option(
             "--in",
             metavar="PATH",
-            help="The runs of this database, or of all in this folder; may be given several times.",
+            help="List the runs of this database, or of every database in this folder. May be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -204,7 +204,7 @@ def _for_people(database: Database, rows: list[Row], *, utc: bool) -> list[Row]:
 def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Show a run: its prompts, answers, rules, turns and decisions.
 
-    Each turn has its tokens, its cost in US dollars and its time in milliseconds. Times of day are UTC.
+    For each turn you see its tokens, its cost in US dollars and its time in milliseconds. Times are in UTC.
 
     \b
     Examples:
@@ -275,14 +275,14 @@ def log(
     turn: Annotated[
         int | None, typer.Option("--turn", metavar="N", help="Only this turn.", autocompletion=complete_turn)
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Show outputs whole, not only their ends.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show whole outputs, not only their last lines.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Print a run as a story: the prompt, what was done, the answer.
 
-    Edits have the lines that they added and removed, processes their exit code and the end of what they printed. JSON has
-    the commands with their results, as the view run_log.
+    Edits show how many lines they added and removed. Shell commands show their exit code and the end of their output. JSON
+    has the commands with their results, like the view run_log.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None)
 
 ProjectOption = Annotated[
-    bool, typer.Option("--project", help="In engine.toml of this folder's project, not in yours.")
+    bool, typer.Option("--project", help="Write to the project's engine.toml instead of your own config.")
 ]
 
 
@@ -70,21 +70,22 @@ def add(
         list[str] | None, typer.Option("--header", metavar="NAME=VALUE", help="For each request; a key: ${env:NAME}.")
     ] = None,
     allow: Annotated[
-        list[str] | None, typer.Option("--allow", metavar="GLOB", help="Tools that are called without asking.")
+        list[str] | None, typer.Option("--allow", metavar="GLOB", help="Tools that run without asking.")
     ] = None,
     reads: Annotated[
-        list[str] | None, typer.Option("--reads", metavar="GLOB", help="Tools that only read: open with --ask too.")
+        list[str] | None, typer.Option("--reads", metavar="GLOB", help="Tools that only read; --ask allows them too.")
     ] = None,
-    hide: Annotated[
-        list[str] | None, typer.Option("--hide", metavar="GLOB", help="Tools that models are not told of.")
-    ] = None,
+    hide: Annotated[list[str] | None, typer.Option("--hide", metavar="GLOB", help="Tools to hide from models.")] = None,
     sandbox: Annotated[bool, typer.Option("--sandbox", help="Run the program in the sandbox of commands.")] = False,
     network: Annotated[
-        str | None, typer.Option("--network", metavar="LIST", help="What it reaches there: all, or domains.")
+        str | None,
+        typer.Option("--network", metavar="LIST", help="What the program may reach in the sandbox: all, or domains."),
     ] = None,
-    timeout: Annotated[float | None, typer.Option("--timeout", metavar="N", help="Seconds for a call.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="N", help="The highest number of seconds for a call.")
+    ] = None,
     project: ProjectOption = False,
-    replace: Annotated[bool, typer.Option("--replace", help="In the place of one of this name.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a server of the same name.")] = False,
 ) -> None:
     """Add a server. A key is never written down: its value names where the key is.
 
@@ -128,9 +129,7 @@ def rm(name: NameArgument, project: ProjectOption = False) -> None:
 
 
 @app.command("confirm")
-def confirm(
-    name: NameArgument, yes: Annotated[bool, typer.Option("--yes", "-y", help="Without a question.")] = False
-) -> None:
+def confirm(name: NameArgument, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> None:
     """Let a server count that the project's engine.toml names, and its allowed tools as they are defined now.
 
     It is a program of whoever wrote that file. Your own servers count without; of them, tools that were defined anew are.
@@ -161,7 +160,7 @@ def import_(
         Path, typer.Argument(metavar="FILE", help="JSON with mcpServers, such as .mcp.json, or Codex's TOML.")
     ],
     project: ProjectOption = False,
-    replace: Annotated[bool, typer.Option("--replace", help="In the place of those of the same names.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace servers of the same names.")] = False,
 ) -> None:
     """Add the servers that another program keeps: Claude, Cursor, VS Code, Zed, opencode, Codex and others.
 

@@ -32,8 +32,10 @@ def show(name: NameArgument, as_json: JsonOption = False) -> None:
 
 
 def search(
-    words: Annotated[str, typer.Argument(metavar="WORDS", help="What is looked for.")],
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1000, help="How many are shown.")] = 20,
+    words: Annotated[str, typer.Argument(metavar="WORDS", help="The words to search for.")],
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, max=1000, help="The highest number of results.")
+    ] = 20,
     as_json: JsonOption = False,
 ) -> None:
     """Search in the tools, resources and prompts of all servers; the best first.
@@ -76,7 +78,7 @@ def call(
 
 def read(
     name: NameArgument,
-    uri: Annotated[str, typer.Argument(metavar="URI", help="That of a resource.")],
+    uri: Annotated[str, typer.Argument(metavar="URI", help="The address of a resource.")],
     as_json: JsonOption = False,
 ) -> None:
     """Print the text of a resource.

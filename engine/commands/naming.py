@@ -28,9 +28,9 @@ def rename(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Give a run another name. What refers to it follows; what was said before keeps the old one.
+    """Give a run another name. References to it follow. Packets already sent keep the old name.
 
-    A run that is driven keeps its name meanwhile.
+    A run that is working cannot be renamed.
 
     \b
     Example:
@@ -50,11 +50,11 @@ def label(
     ] = None,
     rm: Annotated[
         list[str] | None,
-        typer.Option("--rm", metavar="LABEL", help="Take this label away.", autocompletion=complete_label),
+        typer.Option("--rm", metavar="LABEL", help="Remove this label.", autocompletion=complete_label),
     ] = None,
     title: Annotated[
         str | None,
-        typer.Option("--title", metavar="TEXT", help="Its title, one line; '' is that of its first prompt again."),
+        typer.Option("--title", metavar="TEXT", help="Its title; '' restores the start of its first prompt."),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -81,16 +81,16 @@ def archive(
     ] = None,
     idle: Annotated[
         str | None,
-        typer.Option(
-            "--idle", metavar="SPAN", help="All runs in which nothing has happened for so long: 12h, 30d, 8w."
-        ),
+        typer.Option("--idle", metavar="SPAN", help="Every run that has been idle for this long: 12h, 30d, 8w."),
     ] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Have lists show them again; a prompt does the same.")] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Show the runs in lists again; a new prompt does so too.")
+    ] = False,
     db: DbOption = None,
 ) -> None:
-    """Take runs out of lists. Nothing of them is removed; 'engine runs --archived' lists them.
+    """Hide runs from lists. Nothing is removed; 'engine runs --archived' lists them.
 
-    A run that waits, works or has a prompt in line is not idle. The setting archive_idle_days does this by itself.
+    A run that works, waits or has queued prompts is not idle. The setting archive_idle_days archives runs automatically.
 
     \b
     Examples:

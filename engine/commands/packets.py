@@ -43,7 +43,7 @@ def packet(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Print the packet of a turn as it was sent, message by message.
+    """Print exactly what the model was sent in a turn.
 
     \b
     Examples:

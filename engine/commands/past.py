@@ -61,9 +61,9 @@ def context(
 ) -> None:
     """List the entries in a run's context, now or at a turn.
 
-    With the PATH of an entry its text is printed, of an archived one too. --visible, --summarized and --archived first
-    change how the next packet shows the entries that a pattern matches. --diff lists the entries that appeared,
-    disappeared, changed or moved in visibility; with a PATH it prints the change of that entry.
+    With a PATH it prints the text of that entry, even if the entry is archived. --visible, --summarized and --archived
+    change how the next packet shows the matching entries. --diff lists the entries that appeared, disappeared, changed or
+    moved in visibility; with a PATH it prints the change of that entry.
 
     \b
     Examples:

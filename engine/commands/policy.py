@@ -13,7 +13,7 @@ from .shared import DbOption, JsonOption, database_or_fresh, db_flag, is_alone, 
 app = typer.Typer(rich_markup_mode=None)
 
 RunOption = Annotated[
-    str | None, typer.Option("--run", metavar="RUN", help="For this run only; default: for this folder's project.")
+    str | None, typer.Option("--run", metavar="RUN", help="Only for this run; default: for this folder's project.")
 ]
 RootOption = Annotated[
     Path | None,
@@ -25,7 +25,8 @@ RootOption = Annotated[
 def policy(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Refuse, accept or always ask about command lines.
 
-    A line is read as a shell reads it, and each program in it is decided on. Policies hold under --yolo too.
+    A policy is about one program. If a command line starts several programs, each is checked. Policies also apply with
+    --yolo.
 
     \b
     Examples:
@@ -42,11 +43,11 @@ def policy(context: typer.Context, as_json: JsonOption = False, db: DbOption = N
 
 @app.command("list")
 def list_(
-    everything: Annotated[bool, typer.Option("--all", help="With those that come with the engine.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include the engine's own policies.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List the policies of runs and projects, with --all also those that come with the engine.
+    """List the policies of runs and projects; --all adds those of the engine.
 
     \b
     Examples:
@@ -67,15 +68,18 @@ def list_(
 @app.command()
 def add(
     command: Annotated[
-        str, typer.Argument(metavar="COMMAND", help="A program, and behind it a glob over its arguments.")
+        str, typer.Argument(metavar="COMMAND", help="A program and a pattern for its arguments, such as 'pytest *'.")
     ],
     refuse: Annotated[
-        str | None, typer.Option("--refuse", metavar="MESSAGE", help="Refuse it; the message says what to do instead.")
+        str | None,
+        typer.Option(
+            "--refuse", metavar="MESSAGE", help="Refuse the command; MESSAGE tells the model what to do instead."
+        ),
     ] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="Run it without asking.")] = False,
-    ask: Annotated[bool, typer.Option("--ask", help="Ask a person, also under --yolo.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Run the command without asking.")] = False,
+    ask: Annotated[bool, typer.Option("--ask", help="Always ask a person, also under --yolo.")] = False,
     except_arguments: Annotated[
-        str | None, typer.Option("--except", metavar="GLOB", help="Not where the arguments match this.")
+        str | None, typer.Option("--except", metavar="GLOB", help="Leave out arguments that match this pattern.")
     ] = None,
     run: RunOption = None,
     root: RootOption = None,
@@ -84,9 +88,9 @@ def add(
 ) -> None:
     """Add a policy for this folder's project, or for one run.
 
-    Of several policies for a program the nearest wins: of the run, of the project, of the engine. A line is accepted only
-    if all of its programs are, named without a folder or as their policy names them, and it has no expansion, redirection
-    or assignment.
+    If several policies match a program, a policy of the run wins over one of the project, and that over one of the engine.
+    A command line runs without asking only if every program in it is accepted and it has no expansion, redirection or
+    assignment. Write a program with its folder only if its policy does.
 
     \b
     Examples:

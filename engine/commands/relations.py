@@ -25,7 +25,7 @@ RunOption = Annotated[
 
 @app.callback(invoke_without_command=True)
 def relations(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Keep a graph of what belongs together.
+    """Keep a graph of related plans, steps, files and runs.
 
     A node is below any number of others, and never below itself. The plans of runs and their steps are nodes as well.
 

@@ -62,9 +62,12 @@ def status(as_json: bool, db: Path | None) -> None:
 
 
 def explain(
-    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What a prompt would say, in quotes.")],
+    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="The text of the prompt, in quotes.")],
     run: Annotated[
-        str | None, typer.Option("--run", metavar="RUN", help="As its next prompt.", autocompletion=complete_run)
+        str | None,
+        typer.Option(
+            "--run", metavar="RUN", help="Check it as the next prompt of this run.", autocompletion=complete_run
+        ),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,

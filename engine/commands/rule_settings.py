@@ -51,7 +51,7 @@ def _rows(database: Database, view: str) -> list[dict[str, Any]]:
 
 def exclude(
     words: Annotated[
-        str | None, typer.Argument(metavar="WORDS", help="The words, parted by commas; '' for none.")
+        str | None, typer.Argument(metavar="WORDS", help="The words, separated by commas; '' for none.")
     ] = None,
     whole_words: Annotated[
         bool | None, typer.Option("--whole-words/--substrings", help="Find them only as whole words, or anywhere.")
@@ -259,7 +259,7 @@ def devmode(
         str | None, typer.Argument(metavar="on|off|inherit", help="inherit: for a run, as the folder.")
     ] = None,
     run: Annotated[
-        str | None, typer.Option("--run", metavar="RUN", help="In this run only.", autocompletion=complete_run)
+        str | None, typer.Option("--run", metavar="RUN", help="Only in this run.", autocompletion=complete_run)
     ] = None,
     everywhere: GlobalOption = False,
     as_json: JsonOption = False,

@@ -14,14 +14,14 @@ from .shared import DbOption, open_existing
 
 RunOption = Annotated[
     str | None,
-    typer.Option("--run", metavar="RUN", help="In this run only.", autocompletion=complete_run),
+    typer.Option("--run", metavar="RUN", help="Only in this run.", autocompletion=complete_run),
 ]
 
 
 def enable(
     domains: Annotated[list[str], typer.Argument(metavar="DOMAIN...", autocompletion=complete_domain)],
     run: RunOption = None,
-    inherit: Annotated[bool, typer.Option("--inherit", help="With --run: as the folder has it again.")] = False,
+    inherit: Annotated[bool, typer.Option("--inherit", help="With --run: follow the folder again.")] = False,
     db: DbOption = None,
 ) -> None:
     """Make domains active, in this folder or in one run.

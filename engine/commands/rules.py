@@ -24,13 +24,14 @@ DomainArgument = Annotated[
     str, typer.Argument(metavar="DOMAIN", help="The name of a domain.", autocompletion=complete_domain)
 ]
 Words = Annotated[
-    str | None, typer.Option("--recall", metavar="WORDS", help="Words that call it up, parted by commas.")
+    str | None, typer.Option("--recall", metavar="WORDS", help="Words that load it, separated by commas.")
 ]
 Excluding = Annotated[
-    str | None, typer.Option("--exclude", metavar="WORDS", help="Words that keep it away, parted by commas.")
+    str | None,
+    typer.Option("--exclude", metavar="WORDS", help="Words that prevent it from loading, separated by commas."),
 ]
 Globs = Annotated[
-    str | None, typer.Option("--paths", metavar="GLOBS", help="Files that call it up, as tests/** or *.py.")
+    str | None, typer.Option("--paths", metavar="GLOBS", help="Files that load it, such as tests/** or *.py.")
 ]
 RuleTexts = Annotated[list[str] | None, typer.Option("--rule", metavar="TEXT", help="A rule; may be given again.")]
 AlwaysOn = Annotated[
@@ -43,7 +44,7 @@ Whole = Annotated[
 
 @app.callback(invoke_without_command=True)
 def rules(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Tell the model rules by what a prompt says.
+    """Give the model rules that fit its prompt.
 
     A domain is a list of rules that words of a prompt, or files that it names, call up. Without a subcommand: what holds in
     this folder.
@@ -69,7 +70,7 @@ def list_(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List the domains that hold in this folder, or the rules of one.
+    """List the domains of rules in this folder, or the rules of one domain.
 
     \b
     Examples:

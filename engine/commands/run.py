@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 def run(
-    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What to do; - reads it from stdin.")],
+    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="The task or question; - reads it from stdin.")],
     run: Annotated[
         str | None,
         typer.Option(
-            "--run", metavar="NAME", help="Go on with this run, or name a new one.", autocompletion=complete_run
+            "--run", metavar="NAME", help="Continue this run, or name a new one.", autocompletion=complete_run
         ),
     ] = None,
     root: Annotated[
@@ -47,15 +47,18 @@ def run(
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", metavar="NAME", help="An alias or a name; see 'engine models'.", autocompletion=complete_model
+            "--model",
+            metavar="NAME",
+            help="The model: an alias or a name from 'engine models'.",
+            autocompletion=complete_model,
         ),
     ] = None,
-    act: Annotated[bool, typer.Option("--act/--ask", help="Act may change things, ask only reads.")] = True,
+    act: Annotated[bool, typer.Option("--act/--ask", help="Act may propose changes; ask only reads.")] = True,
     yolo: Annotated[
         bool,
         typer.Option(
             "--yolo",
-            help="Accept all proposals, also shell commands; with --ask an env command is trusted to only read.",
+            help="Accept every proposal, including shell commands. With --ask it accepts env commands only.",
         ),
     ] = False,
     persona: Annotated[
@@ -64,18 +67,14 @@ def run(
     ] = None,
     system_prompt: Annotated[
         str | None,
-        typer.Option(
-            "--system-prompt", metavar="TEXT", help="Add this to what the model is told of its work in this run."
-        ),
+        typer.Option("--system-prompt", metavar="TEXT", help="Add TEXT to the model's instructions in this run."),
     ] = None,
     max_turns: Annotated[
         int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop after this many turns.")
     ] = None,
     max_depth: Annotated[
         int | None,
-        typer.Option(
-            "--max-depth", metavar="N", min=0, max=8, help="Levels of runs that it may give parts of the task to."
-        ),
+        typer.Option("--max-depth", metavar="N", min=0, max=8, help="How many levels deep the run may delegate."),
     ] = None,
     max_seconds: Annotated[
         float | None,
@@ -91,65 +90,79 @@ def run(
             metavar="N",
             min=0,
             max=1,
-            help="Shorten old tool results where a packet takes more than this share of its ceiling; 0: never.",
+            help="Summarize old tool results once a packet fills this share of its limit; 0: never.",
         ),
     ] = None,
     narrow_tools: Annotated[
         int | None,
         typer.Option(
-            "--narrow-tools", metavar="N", min=0, max=100, help="Tell of N tools besides the core that fit; 0: of all."
+            "--narrow-tools",
+            metavar="N",
+            min=0,
+            max=100,
+            help="Show the model the N tools that fit best, besides the core; 0: all.",
         ),
     ] = None,
     cache: Annotated[
         bool | None,
         typer.Option(
-            "--cache/--no-cache", help="Give an answer of before to nearly the same prompt; see 'engine cache'."
+            "--cache/--no-cache", help="Reuse a cached answer if a prompt means nearly the same; see 'engine cache'."
         ),
     ] = None,
     temperature: Annotated[
         float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Sampling temperature, 0 to 2.")
     ] = None,
     effort: EffortOption = None,
-    no_repo: Annotated[bool, typer.Option("--no-repo", help="The run sees no files of the folder.")] = False,
-    no_web: Annotated[bool, typer.Option("--no-web", help="No search and no fetching of web pages.")] = False,
-    no_interaction: Annotated[bool, typer.Option("--no-interaction", help="The model may not ask questions.")] = False,
-    no_proposals: Annotated[bool, typer.Option("--no-proposals", help="No command that needs a decision.")] = False,
+    no_repo: Annotated[bool, typer.Option("--no-repo", help="Hide the folder's files from the run.")] = False,
+    no_web: Annotated[bool, typer.Option("--no-web", help="Forbid searching the web and fetching pages.")] = False,
+    no_interaction: Annotated[
+        bool, typer.Option("--no-interaction", help="Forbid the model to ask you questions.")
+    ] = False,
+    no_proposals: Annotated[
+        bool, typer.Option("--no-proposals", help="Forbid every action that needs your decision.")
+    ] = False,
     overwrite_unseen: Annotated[
-        bool, typer.Option("--overwrite-unseen", help="Files may be overwritten that the run has not read.")
+        bool, typer.Option("--overwrite-unseen", help="Allow overwriting files that the run has not read.")
     ] = False,
     sandbox: Annotated[
         str | None,
-        typer.Option("--sandbox", metavar="CHOICE", help="For shell commands: auto, require, off, or the name of one."),
+        typer.Option(
+            "--sandbox", metavar="CHOICE", help="The sandbox for shell commands: auto, require, off, or a name."
+        ),
     ] = None,
-    network: Annotated[bool, typer.Option("--network", help="Shell commands reach the whole network.")] = False,
+    network: Annotated[bool, typer.Option("--network", help="Let shell commands use the whole network.")] = False,
     domains: Annotated[
         str | None,
-        typer.Option("--domains", metavar="LIST", help="Shell commands reach these: example.org,*.example.net:8080"),
+        typer.Option(
+            "--domains", metavar="LIST", help="Let shell commands reach these domains: example.org,*.example.net:8080"
+        ),
     ] = None,
     accept: Annotated[
         str | None,
-        typer.Option("--accept", metavar="TEXT", help="What the result has to fulfil; a judge says whether it does."),
+        typer.Option("--accept", metavar="TEXT", help="What the result must fulfil; another model judges it."),
     ] = None,
     accept_command: Annotated[
         str | None,
-        typer.Option(
-            "--accept-command", metavar="LINE", help="A command that accepts the result by exit code 0, as 'make test'."
-        ),
+        typer.Option("--accept-command", metavar="LINE", help="A command, such as 'make test', that must exit with 0."),
     ] = None,
     accept_attempts: Annotated[
         int | None,
-        typer.Option("--accept-attempts", metavar="N", min=1, help="Results that are checked; the last one is kept."),
+        typer.Option(
+            "--accept-attempts", metavar="N", min=1, help="How many results are checked; the last one is kept."
+        ),
     ] = None,
     accept_model: Annotated[
         str | None,
-        typer.Option("--accept-model", metavar="NAME", help="The model that judges.", autocompletion=complete_model),
+        typer.Option(
+            "--accept-model", metavar="NAME", help="The model that judges the result.", autocompletion=complete_model
+        ),
     ] = None,
     fork: Annotated[
         str | None,
         typer.Option(
             "--fork",
             metavar="RUN[@N]",
-            help="Start from that run as it is, or as it was at its turn N.",
+            help="Start from a copy of that run, as it is or as it was at turn N.",
             autocompletion=complete_run,
         ),
     ] = None,
@@ -158,7 +171,7 @@ def run(
         bool | None,
         typer.Option(
             "--stdin/--no-stdin",
-            help="Wait for the end of stdin, or do not look at it; default: a pipe or file is read.",
+            help="Read stdin, or ignore it; default: read it if it is a pipe or a file.",
         ),
     ] = None,
     keep_output: KeepOutputOption = None,
@@ -169,10 +182,11 @@ def run(
 ) -> None:
     """Run an agent on PROMPT and print its answer. Progress goes to stderr.
 
-    A change to a file, a shell command or a question is a proposal. At a terminal you are asked; elsewhere it stays open:
-    the command says how to decide on it and exits 6. Ctrl-C stops, and 'engine resume' goes on; a second one ends at once.
+    File changes, shell commands and questions are proposals. On a terminal you are asked at once. Elsewhere they stay open:
+    the run waits, the command prints how to accept or reject them, and the exit code is 6. Ctrl-C stops the run; 'engine
+    resume' continues it.
 
-    Piped text is added to the prompt: long text as an attachment. A pipe that is silent for 10 s is left out. Use
+    Piped text is added to the prompt (long text as an attachment). A pipe that is silent for 10 s is ignored. Use
     --no-stdin inside a shell loop that reads stdin.
 
     \b

@@ -28,10 +28,10 @@ ModelOption = Annotated[
 ]
 ActOption = Annotated[bool, typer.Option("--act/--ask", help="New runs may change things, or only read.")]
 YoloOption = Annotated[bool, typer.Option("--yolo", help="A client may have a run accept all proposals.")]
-NoWebOption = Annotated[bool, typer.Option("--no-web", help="No search and no fetching of web pages.")]
+NoWebOption = Annotated[bool, typer.Option("--no-web", help="Forbid searching the web and fetching pages.")]
 SandboxOption = Annotated[
     str | None,
-    typer.Option("--sandbox", metavar="CHOICE", help="For shell commands: auto, require, off, or the name of one."),
+    typer.Option("--sandbox", metavar="CHOICE", help="The sandbox for shell commands: auto, require, off, or a name."),
 ]
 
 
@@ -46,9 +46,9 @@ def acp(
 ) -> None:
     """Serve an editor by the Agent Client Protocol (ACP).
 
-    The client, an editor or another one, starts this command, talks over its stdin and stdout, and names the folder of
-    each session. Without --db the runs of a folder are in its .engine/engine.db, as those of 'engine run' are, and each
-    can be gone on with from either side. --yolo only lets the client choose that mode. Needs the extra acp.
+    The editor starts this command, talks over its stdin and stdout, and names the folder of each session. Without --db the
+    runs of a folder are stored in its .engine/engine.db, so you can continue them in the editor or the terminal. With
+    --yolo the editor may choose to accept every proposal. Needs the extra acp.
 
     \b
     Examples:
@@ -70,7 +70,7 @@ def adapter(
 ) -> None:
     """Serve runs by the protocol of an adapter.
 
-    An adapter is acp, one that a plugin brings, or the function 'serve' of a Python file.
+    An adapter is acp, an adapter of a plugin, or a Python file with a function 'serve'.
 
     \b
     Examples:

@@ -37,34 +37,32 @@ KeepOutputOption = Annotated[
         "--keep-output",
         metavar="FILE",
         readable=False,
-        help="Append all that shell commands print to this file, outside of the folder.",
+        help="Append the output of shell commands to this file, outside of the folder.",
     ),
 ]
 WaitOption = Annotated[
     bool,
-    typer.Option("--wait/--no-wait", help="Stay until background commands that were kept have ended, or end them."),
+    typer.Option("--wait/--no-wait", help="Wait for background commands that were kept, or stop them."),
 ]
 KeyFromOption = Annotated[
     list[str] | None,
     typer.Option(
         "--key-from",
         metavar="PROVIDER=SOURCE",
-        help="Where that provider's key is: env:VARIABLE, file:PATH, .env, project or user.",
+        help="Where to read that provider's key: env:VARIABLE, file:PATH, .env, project or user.",
         autocompletion=complete_key_source,
     ),
 ]
 DemoOption = Annotated[
     bool,
-    typer.Option(
-        "--demo", help="Draw blocks for the names of 'engine config --user demo_names' and for parts of paths."
-    ),
+    typer.Option("--demo", help="Hide parts of paths and the names in the setting demo_names."),
 ]
 EffortOption = Annotated[
     str | None,
     typer.Option(
         "--effort",
         metavar="LEVEL",
-        help="How hard the model thinks: none, minimal, low, medium, high, xhigh or max; kept for the run.",
+        help="How hard the model thinks: none, minimal, low, medium, high, xhigh or max. The run keeps it.",
         autocompletion=complete_effort,
     ),
 ]

@@ -201,7 +201,7 @@ def show(
 
 @app.command()
 def search(
-    words: Annotated[str, typer.Argument(metavar="WORDS", help="What it is to be about.")],
+    words: Annotated[str, typer.Argument(metavar="WORDS", help="Words for the subject.")],
     root: RootOption = None,
     as_json: JsonOption = False,
     db: DbOption = None,

@@ -32,7 +32,9 @@ def sql(
     as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Rows at most; 0: all.")] = LIMIT,
-    seconds: Annotated[float, typer.Option("--timeout", metavar="N", min=0.001, help="Seconds at most.")] = 10.0,
+    seconds: Annotated[
+        float, typer.Option("--timeout", metavar="N", min=0.001, help="Stop searching after N seconds.")
+    ] = 10.0,
     db: DbOption = None,
 ) -> None:
     """Run one read-only SQL statement. One that would write, or use another file, is refused.

@@ -27,24 +27,24 @@ def output(
         str | None,
         typer.Argument(
             metavar="PATH",
-            help="Of an output or a log entry; default: of the command that works, else of the last.",
+            help="The output or log entry; default: the running command, else the last one.",
             autocompletion=complete_path,
         ),
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the command has ended.")] = False,
-    cancel: Annotated[bool, typer.Option("--cancel", help="Have whoever drives the run end the command.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Print new output until the command ends.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Stop the command.")] = False,
     reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="With --cancel: why; the model is told.")
+        str | None, typer.Option("--reason", metavar="TEXT", help="With --cancel: why; the model reads it.")
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Print a shell command's output, or stop it.
 
-    Its errors go to stderr. PATH is that of an output or of the command's log entry, for both outputs.
+    The command's errors go to stderr. PATH names one output, or the command's log entry for both.
 
-    Ctrl-C ends the following, not the command. At a terminal characters that control it are shown as escapes; a pipe gets
-    the text as it is. With --json each line is a JSON object: path, channel, text and left_out, and at the end state,
+    With --follow, Ctrl-C stops the printing, not the command. A terminal shows control characters as escapes; a pipe gets
+    the exact text. With --json each line is an object with path, channel, text and left_out; the last line has state,
     outcome and exit_code.
 
     \b

@@ -24,7 +24,7 @@ app = typer.Typer(rich_markup_mode=None)
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Its name in 'engine allow threads list'.")]
 NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME", help="Their names in 'engine allow threads list'.")]
 RunOption = Annotated[
-    str | None, typer.Option("--run", metavar="RUN", help="For this run only; default: for this folder's project.")
+    str | None, typer.Option("--run", metavar="RUN", help="Only for this run; default: for this folder's project.")
 ]
 RootOption = Annotated[
     Path | None,
@@ -36,8 +36,8 @@ RootOption = Annotated[
 def threads(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Rules that block or request steps, such as reading before changing.
 
-    Three come with the engine and are off: read_before_run, finish_clean, test_after_edit. A change holds from the next
-    prompt or resume on.
+    The engine brings three threads: read_before_run, finish_clean and test_after_edit. They are off until you enable them. A
+    change takes effect with the next prompt or resume.
 
     \b
     Examples:
@@ -52,7 +52,7 @@ def threads(context: typer.Context, as_json: JsonOption = False, db: DbOption = 
 
 @app.command("list")
 def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List the threads: those of the engine, and those of projects and runs.
+    """List the threads of the engine, of projects and of runs.
 
     \b
     Examples:
@@ -69,7 +69,7 @@ def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
 
 @app.command()
 def show(name: NameArgument, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Show what a thread says at each of its points.
+    """Show the rules of a thread.
 
     \b
     Example:
@@ -130,7 +130,7 @@ def rm(name: NameArgument, run: RunOption = None, root: RootOption = None, db: D
 
 @app.command()
 def enable(names: NamesArgument, run: RunOption = None, root: RootOption = None, db: DbOption = None) -> None:
-    """Let threads take part in the runs of this folder's project, or in one run.
+    """Turn threads on for this folder's project, or for one run.
 
     \b
     Examples:
@@ -142,7 +142,7 @@ def enable(names: NamesArgument, run: RunOption = None, root: RootOption = None,
 
 @app.command()
 def disable(names: NamesArgument, run: RunOption = None, root: RootOption = None, db: DbOption = None) -> None:
-    """Take threads out of the runs of this folder's project, or of one run.
+    """Turn threads off for this folder's project, or for one run.
 
     \b
     Example:
@@ -168,7 +168,7 @@ def explain(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Say what threads did in a run: what was blocked, by which thread, at which point, and where each stands now.
+    """Show what threads blocked or requested in a run, and where each stands now.
 
     \b
     Examples:

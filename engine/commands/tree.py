@@ -19,7 +19,7 @@ class Place(NamedTuple):
 _RUNS = {
     "rename": Place("naming", "rename", "Give a run another name."),
     "label": Place("naming", "label", "Give a run labels and a title, or show them."),
-    "archive": Place("naming", "archive", "Take runs out of lists."),
+    "archive": Place("naming", "archive", "Hide runs from lists."),
     "purge": Place("purging", "purge", "Remove a run for good, or all old runs."),
     "export": Place("carrying", "export", "Write a run to a text file, to keep it or send it."),
     "import": Place("carrying", "import_", "Import a run that was exported, into this folder's database."),
@@ -28,14 +28,14 @@ _RUNS = {
 }
 _ENTRY = {
     "get": Place("get", "get", "Print an entry or a file of a run; list what a glob finds."),
-    "set": Place("verbs", "set_", "Write an entry or a file of a run, or change how it is seen."),
+    "set": Place("verbs", "set_", "Write an entry or a file of a run, or change its visibility."),
     "rm": Place("verbs", "rm", "Remove entries or files of a run."),
     "cp": Place("verbs", "cp", "Copy an entry or a file of a run."),
     "mv": Place("verbs", "mv", "Move an entry or a file of a run."),
 }
 _ALLOW = {
     "policy": Place("policy", "app", "Refuse, accept or always ask about command lines."),
-    "grants": Place("grants", "grants", "List what was allowed beforehand, or revoke it."),
+    "grants": Place("grants", "grants", "List what you have allowed for later proposals, or revoke it."),
     "threads": Place("threads", "app", "Rules that block or request steps, such as reading before changing."),
 }
 _SERVE = {
@@ -47,7 +47,7 @@ _SERVE = {
 DAILY: Mapping[str, Mapping[str, Place]] = {
     "Work": {
         "run": Place("run", "run", "Run an agent on PROMPT and print its answer."),
-        "chat": Place("chat", "chat", "Give prompts one after the other, at the terminal or from a pipe."),
+        "chat": Place("chat", "chat", "Talk with an agent at the terminal, prompt by prompt."),
         "resume": Place("lifecycle", "resume", "Continue a run that stopped before its end."),
         "abort": Place("lifecycle", "abort", "Abort the active prompt of a run, also in another process."),
     },
@@ -56,7 +56,7 @@ DAILY: Mapping[str, Mapping[str, Place]] = {
         "show": Place("look", "show", "Show a run: its prompts, answers, rules, turns and decisions."),
         "log": Place("look", "log", "Print a run as a story: the prompt, what was done, the answer."),
         "diff": Place("changed", "diff", "Show what a run changed in the files."),
-        "find": Place("find", "find", "Search what was said, done and read, the latest first."),
+        "find": Place("find", "find", "Search prompts, answers, results, files and entries."),
         "costs": Place("costs", "costs", "Show what models cost in US dollars, each paid answer once."),
     },
     "Decide": {
@@ -66,15 +66,15 @@ DAILY: Mapping[str, Mapping[str, Place]] = {
         "allow": Place("allow", "allow", "Say what runs may do without asking, and what never.", _ALLOW),
     },
     "Go back": {
-        "undo": Place("undo", "undo", "Take back the newest edit of a run; again, the one before."),
-        "rewind": Place("undo", "rewind", "Set a run back to before turn N."),
-        "fork": Place("lifecycle", "fork", "Make a new run from another one, and print its name."),
+        "undo": Place("undo", "undo", "Take back the newest edit of a run. Repeat it for earlier ones."),
+        "rewind": Place("undo", "rewind", "Return a run to the point before turn N."),
+        "fork": Place("lifecycle", "fork", "Copy a run to a new one, and print its name."),
     },
     "Set up": {
         "init": Place("init", "init", "Create or import this folder's rules."),
-        "config": Place("config", "config", "List or change settings: of the file, yours, the project's."),
+        "config": Place("config", "config", "List or change settings of the database, yours or the project's."),
         "models": Place("models", "app", "List the models, and whether each can be used here."),
-        "keys": Place("keys", "app", "Keep keys of providers, and say where they come from."),
+        "keys": Place("keys", "app", "Store keys of providers, and show where keys come from."),
         "doctor": Place("doctor", "doctor", "Check the installation and say what is missing."),
     },
 }
@@ -85,18 +85,18 @@ REST: Mapping[str, Mapping[str, Place]] = {
         "status": Place("status", "status", "Show what runs now, and what waits for whom."),
         "plan": Place("plan", "plan", "Show the plan of a run as a tree of its steps."),
         "context": Place("past", "context", "List the entries in a run's context, now or at a turn."),
-        "packet": Place("packets", "packet", "Print the packet of a turn as it was sent, message by message."),
-        "events": Place("events", "events", "List what happened in the file, the oldest event first."),
+        "packet": Place("packets", "packet", "Print exactly what the model was sent in a turn."),
+        "events": Place("events", "events", "List the events of the database, oldest first."),
         "sql": Place("sql", "sql", "Run one read-only SQL statement."),
         "shell": Place("shell", "shell", "Type SQL statements and see their rows."),
     },
     "Entries and files": {
         "entry": Place("entry", "entry", "Read and correct what a run knows.", _ENTRY),
         "files": Place("files", "app", "List or choose the files that a run can see."),
-        "relations": Place("relations", "app", "Keep a graph of what belongs together."),
+        "relations": Place("relations", "app", "Keep a graph of related plans, steps, files and runs."),
     },
     "Knowledge and tools": {
-        "rules": Place("rules", "app", "Tell the model rules by what a prompt says."),
+        "rules": Place("rules", "app", "Give the model rules that fit its prompt."),
         "skills": Place("skills", "app", "List, add, remove, show and search skills."),
         "personas": Place("personas", "app", "List, add, show and remove personas."),
         "tools": Place("tools", "app", "List, count, show and remove the tools that models can call."),

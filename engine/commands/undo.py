@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ByOption = Annotated[
     str | None, typer.Option("--by", metavar="NAME", help="Who decides; default: your user name.", show_default=False)
 ]
-DiffOption = Annotated[bool, typer.Option("--diff", "--dry-run", help="Only print what it would do.")]
+DiffOption = Annotated[bool, typer.Option("--diff", "--dry-run", help="Only show what would change.")]
 
 _WROTE = """
     select u.run
@@ -49,21 +49,21 @@ def undo(
     turn: Annotated[
         int | None,
         typer.Option(
-            "--turn", metavar="N", min=1, help="All edits of this turn that stand.", autocompletion=complete_turn
+            "--turn", metavar="N", min=1, help="Take back every edit of this turn.", autocompletion=complete_turn
         ),
     ] = None,
-    redo: Annotated[bool, typer.Option("--redo", help="Take back the newest undo instead.")] = False,
+    redo: Annotated[bool, typer.Option("--redo", help="Take back the newest undo.")] = False,
     diff: DiffOption = False,
     yes: YesOption = False,
     by: ByOption = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Take back the newest edit of a run; again, the one before.
+    """Take back the newest edit of a run. Repeat it for earlier ones.
 
-    An edit is a command that wrote, moved or removed files; a command that gave work away is one edit with all that was
-    written for it. You see the diff and are asked. Where a file has changed since, nothing is done, and you see what has
-    changed. What shell commands changed is brought back by 'engine rewind'.
+    An edit is a command of the model that wrote, moved or removed files. Everything that a child run wrote for one command
+    counts as one edit. You see the diff and are asked first. If a file has changed since, nothing is undone and you see the
+    change. To undo changes by shell commands, use 'engine rewind --files'.
 
     \b
     Examples:
@@ -75,7 +75,7 @@ def undo(
 
     \b
     Exit codes:
-      0 done, 1 refused (a file has changed, the run is driven) or not wanted,
+      0 done, 1 refused (a file has changed, the run is driven) or declined,
       2 usage, or nothing is left to take back
     """
     if redo and turn is not None:
@@ -95,20 +95,21 @@ def rewind(
     run: RunArgument = None,
     *,
     turn: Annotated[
-        int, typer.Argument(metavar="N", min=1, help="The turn that is next then.", autocompletion=complete_turn)
+        int,
+        typer.Argument(metavar="N", min=1, help="The turn that the run continues with.", autocompletion=complete_turn),
     ],
-    files: Annotated[bool, typer.Option("--files", help="The files go back, too.")] = False,
+    files: Annotated[bool, typer.Option("--files", help="Restore files, too.")] = False,
     diff: DiffOption = False,
     yes: YesOption = False,
     by: ByOption = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Set a run back to before turn N.
+    """Return a run to the point before turn N.
 
-    Nothing is deleted: the run as it was stays as RUN.1, with its open proposals and its queue. --files also
-    restores the files that the run has changed since then, including by shell commands. You see the diff and are asked.
-    What others changed stays, and so does what is no text: it is listed. 'engine undo RUN' takes a rewind back.
+    Nothing is deleted: the old run is kept as RUN.1, with its open proposals and its queue. --files also restores the files
+    that the run has changed since then, including by shell commands. You see the diff and are asked first. Changes by
+    others stay, and so do binary files, which are listed. 'engine undo' takes a rewind back.
 
     \b
     Examples:
@@ -119,7 +120,7 @@ def rewind(
 
     \b
     Exit codes:
-      0 done, 1 refused (the run is driven) or not wanted,
+      0 done, 1 refused (the run is driven) or declined,
       2 usage, or no such turn
     """
     with open_existing(db) as database:

@@ -48,7 +48,7 @@ def set_(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Write an entry or a file of a run, or change how it is seen.
+    """Write an entry or a file of a run, or change its visibility.
 
     A glob means each entry that it finds. A file is written at once, whole or not at all, by this command or by the
     process that drives the run. A TEXT that begins with a dash stands behind --.

@@ -59,7 +59,7 @@ def validate(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Say what is wrong with workflows, all at once, each with its line. The exit code is 1 where something is.
+    """List every mistake in workflows, with its line. The exit code is 1 if there is one.
 
     \b
     Examples:
@@ -104,17 +104,21 @@ def run(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="NAME", help="For steps that name none.", autocompletion=complete_model),
+        typer.Option(
+            "--model", metavar="NAME", help="The model for steps that name none.", autocompletion=complete_model
+        ),
     ] = None,
-    act: Annotated[bool, typer.Option("--act/--ask", help="Act may change things, ask only reads.")] = True,
-    yolo: Annotated[bool, typer.Option("--yolo", help="Accept all proposals of all steps.")] = False,
+    act: Annotated[bool, typer.Option("--act/--ask", help="Act may propose changes; ask only reads.")] = True,
+    yolo: Annotated[bool, typer.Option("--yolo", help="Accept every proposal of every step.")] = False,
     max_turns: Annotated[
         int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop a step after this many turns.")
     ] = None,
-    no_web: Annotated[bool, typer.Option("--no-web", help="No search and no fetching of web pages.")] = False,
+    no_web: Annotated[bool, typer.Option("--no-web", help="Forbid searching the web and fetching pages.")] = False,
     sandbox: Annotated[
         str | None,
-        typer.Option("--sandbox", metavar="CHOICE", help="For shell commands: auto, require, off, or the name of one."),
+        typer.Option(
+            "--sandbox", metavar="CHOICE", help="The sandbox for shell commands: auto, require, off, or a name."
+        ),
     ] = None,
     key_from: KeyFromOption = None,
     keep_output: KeepOutputOption = None,
@@ -122,10 +126,10 @@ def run(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Run a workflow: each step as a run of its own, those that are ready at once. The last result goes to stdout.
+    """Run a workflow: each step in a run of its own, independent steps at the same time. The last result goes to stdout.
 
-    Where a step fails, those under way are cancelled and the others do not begin. Ctrl-C stops, and 'engine workflow resume'
-    goes on: no step that has ended runs again.
+    If a step fails, running steps are cancelled and no others begin. Ctrl-C stops the workflow; 'engine workflow resume'
+    continues it without repeating finished steps.
 
     \b
     Examples:
@@ -172,14 +176,14 @@ def resume(
         str | None,
         typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.", autocompletion=complete_run),
     ] = None,
-    yolo: Annotated[bool, typer.Option("--yolo", help="Accept all proposals.")] = False,
+    yolo: Annotated[bool, typer.Option("--yolo", help="Accept every proposal.")] = False,
     key_from: KeyFromOption = None,
     keep_output: KeepOutputOption = None,
     wait: WaitOption = True,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Go on with a workflow that stopped before its end. Steps that have ended stay as they are.
+    """Continue a workflow that stopped before its end. Finished steps are not repeated.
 
     \b
     Example:
