@@ -200,8 +200,8 @@ class Quoted(TyperCommand):
         lists = [each for each in (second, *more) if each is not None and each.nargs == -1 and words.get(each.name)]
         named = str(words[first.name]) if first in given else ""
         if any(each.required and each not in given + lists for each in (second, *more) if each is not None):
-            return True
-        return not left and ("/" in named or (second not in given and _is_turn(named, second)))
+            return named.isdecimal() or not _takes_number(second)
+        return not left and ("/" in named or (second not in given and named.isdecimal() and _takes_number(second)))
 
     def _parse_without_run(self, ctx: Any, args: list[str]) -> list[str]:
         own = self.params
@@ -221,10 +221,10 @@ class Quoted(TyperCommand):
         return "put a text of several words, or a pattern, into quotes"
 
 
-def _is_turn(word: str, parameter: Any) -> bool:
-    """Whether a word is a number, and the parameter takes one."""
+def _takes_number(parameter: Any) -> bool:
+    """Whether a parameter takes a whole number."""
     kind = getattr(parameter, "type_descriptor", None)  # older versions of typer have the type itself
-    return word.isdecimal() and "int" in str(parameter.type if kind is None else kind.annotation).lower()
+    return "int" in str(parameter.type if kind is None else kind.annotation).lower()
 
 
 @contextmanager

@@ -53,6 +53,7 @@ def test_the_latest_run_that_fits_is_meant(folder: Path) -> None:
         (["packet", "1"], "turn 1, system"),
         (["diff", "1"], "cats: no file was changed by turn 1"),
         (["rewind", "1", "--diff"], "rewind to turn 1"),
+        (["rewind", "cats"], "Missing argument 'N'"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",
 )
