@@ -20,6 +20,7 @@ from .shared import DbOption, JsonOption
 from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
+    import engine
     from engine.keys.keys import Key
 
 State = Literal["ok", "optional", "missing"]
@@ -262,7 +263,7 @@ def _database(given: Path | None) -> Iterator[Check]:
         with engine.open(path, read_only=True, config=True) as db:
             sound = db.value("pragma quick_check")
             runs, size = db.value("select count(*) from runs"), path.stat().st_size / 1e6
-            modules = [row["name"] for row in db.rows("select name from engine_modules order by name")]
+            modules = _modules(db)
             differs, unknown, digest = db.differs, db.unknown, db.unknown_digest
     except EngineError as error:
         yield Check("database", "missing", error.message)
@@ -274,7 +275,19 @@ def _database(given: Path | None) -> Iterator[Check]:
     else:
         detail = f"{path}, {runs} run{'' if runs == 1 else 's'}, {size:.1f} MB"
         yield Check("database", "ok", f"{detail}; {differs}" if differs else detail)
-    yield Check("modules", "ok", ", ".join(modules) or "none yet; the database takes one in when it is first used")
+    yield Check("modules", "ok", modules or "none yet; the database takes one in when it is first used")
+
+
+def _modules(db: engine.Database) -> str:
+    """The modules of a file, with their objects and kilobytes."""
+    from engine.schema.build import installed
+    from engine.schema.modules import present, sizes
+
+    having = installed().having(present(db.connection)).modules
+    return ", ".join(
+        f"{name} ({size.objects} objects, {size.bytes / 1000:.0f} KB)"
+        for name, size in sorted(sizes(db.connection, having).items())
+    )
 
 
 def _log(given: Path | None) -> Iterator[Check]:

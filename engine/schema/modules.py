@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -144,6 +144,33 @@ def note_modules(connection: apsw.Connection, modules: Iterable[Module]) -> None
     connection.executemany(
         "insert into engine_modules (name) values (?) on conflict do nothing", [(module.name,) for module in modules]
     )
+
+
+class Size(NamedTuple):
+    """What a module takes in a file: the number of its objects; the bytes of their texts, and of the pages of its tables."""
+
+    objects: int
+    bytes: int
+
+
+def sizes(connection: apsw.Connection, modules: Iterable[Module]) -> dict[str, Size]:
+    """What each of the modules takes in a file that has them, by name. Tables that are not the file's count for nothing."""
+    found = {module.name: Size(0, 0) for module in modules}
+    owner = owners(modules)
+    told = "ENABLE_DBSTAT_VTAB" in apsw.compile_options
+    pages = "select coalesce(sum(pgsize), 0) from dbstat where name = ?"
+    objects: list[Any] = connection.execute(
+        "select lower(cast(name as text)), lower(cast(tbl_name as text)), rootpage, coalesce(length(sql), 0)"
+        " from main.sqlite_schema where name is not null and tbl_name is not null"
+    ).fetchall()
+    for name, table, root, text in objects:
+        own = owner.get(name)
+        # indexes that SQLite makes are their table's, and tables of a virtual one begin with its name
+        of = own or owner.get(table) or owner.get(table.rpartition("_")[0])
+        if of in found:
+            stored: Any = connection.execute(pages, (name,)).get if root and told else 0
+            found[of] = Size(found[of].objects + (own is not None), found[of].bytes + stored + text)
+    return found
 
 
 def owners(modules: Iterable[Module]) -> dict[str, str]:

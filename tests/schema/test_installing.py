@@ -23,6 +23,7 @@ from audit import audit
 import engine
 from engine.schema import update
 from engine.schema.build import installed
+from engine.schema.modules import sizes
 from engine.schema.objects import objects_of
 
 DOMAIN = "insert into rule_sets (project_id) values (null)"
@@ -272,3 +273,18 @@ def test_a_connection_that_was_registered_says_which_module_it_needs(path: Path)
             connection.execute("insert into _late_call (door, a) values ('_select_rules', 1)")
         assert "module rules" in str(connection.execute("select last_error()").fetchone()[0])
         connection.rollback()
+
+
+def test_what_a_module_takes_is_told_by_objects_and_bytes(path: Path) -> None:
+    counted = "select count(*), sum(length(sql)) from sqlite_schema where sql is not null"
+    with opened(path) as db:
+        before = db.connection.execute(counted).fetchone()
+        db.install("relations", "undo")
+        after = db.connection.execute(counted).fetchone()
+        found = sizes(db.connection, installed().having(("relations", "undo")).modules)
+    assert set(found) == {"relations", "undo"}
+    assert sum(size.objects for size in found.values()) == after[0] - before[0]
+    # the points of the core that are written anew for them are not theirs
+    assert sum(size.bytes for size in found.values()) > 0.8 * (after[1] - before[1])
+    with opened(path) as db:
+        assert sizes(db.connection, ()) == {}
