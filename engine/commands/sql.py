@@ -20,6 +20,8 @@ from .printing import print_error, print_json, print_table, say, shown, visible
 from .shared import DbOption, JsonOption, open_to_read
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from engine.db.query import Answer
 
 LIMIT = 1_000
@@ -28,7 +30,12 @@ _TIMEOUT = 504
 
 
 def sql(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="The statement; - reads it from stdin.")],
+    query: Annotated[
+        str | None, typer.Argument(metavar="QUERY", help="The statement; - reads it from stdin.", show_default=False)
+    ] = None,
+    list_views: Annotated[
+        bool, typer.Option("--views", help="List the views, and what each one shows, instead of running a statement.")
+    ] = False,
     as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Rows at most; 0: all.")] = LIMIT,
@@ -44,11 +51,19 @@ def sql(
       engine sql "select run, status, answer from run_overview"
       engine sql --csv "select * from turn_timeline" > turns.csv
       engine sql --json "select path, body from known_entries where scheme = 'known'"
+      engine sql --views
     """
     from engine.db.query import answer
 
     if as_json and as_csv:
         raise typer.BadParameter("choose one of --json and --csv")
+    if list_views:
+        if query is not None or as_csv:
+            raise typer.BadParameter("--views takes no statement and no --csv")
+        _print_views(as_json, db)
+        return
+    if query is None:
+        raise typer.BadParameter("give a statement, or --views to list what can be read")
     text = sys.stdin.read() if query == "-" else query
     with open_to_read(db) as database, _ended_after(seconds):
         found = answer(database, text, limit=limit or None, seconds=seconds)
@@ -60,6 +75,18 @@ def sql(
         print_answer(found)
     if found.cut:
         say(f"the first {counted(limit, 'row')}; --limit 0 gives all")
+
+
+def _print_views(as_json: bool, db: Path | None) -> None:
+    """Print the views of the file, one a line, with the sentence that each begins with."""
+    from engine.db.view_list import views
+
+    with open_to_read(db) as database:
+        rows = [{"view": each.name, "shows": each.promise} for each in views(database)]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(rows, ("view", "shows"), "no views")
 
 
 @contextmanager

@@ -495,6 +495,21 @@ def test_a_finished_run_has_nothing_to_resume_or_abort(folder: Path) -> None:
 # --- sql and shell
 
 
+def test_sql_lists_the_views_with_what_they_show(folder: Path) -> None:
+    """Spec: @people_views."""
+    rows = json.loads(engine(folder, "sql", "--views", "--json").stdout)
+    shows = {row["view"]: row["shows"] for row in rows}
+    assert shows["command_bodies"] == "The body of each command."
+    assert {view for view, sentence in shows.items() if not re.fullmatch(r"[A-Z].{12,}[^.:]\.", sentence)} == set()
+    assert {view for view, sentence in shows.items() if "select " in sentence} == set()
+    assert [*shows] == sorted(shows)
+    assert not {"begin_turn", "_answers", "invariant_history"} & set(shows)
+    table = engine(folder, "sql", "--views").stdout
+    assert re.search(r"^command_bodies +The body of each command\.$", table, re.MULTILINE)
+    assert engine(folder, "sql").returncode == 2
+    assert engine(folder, "sql", "--views", "select 1").returncode == 2
+
+
 def test_sql_prints_a_table_json_or_csv(folder: Path) -> None:
     query = "select 1 as a, 'x,\"y\nz' as b, null as c, x'00ff' as d"
     assert engine(folder, "sql", query).stdout == "a  b      c  d\n1  x,\"y…     x'00ff'\n"
