@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.driving.model_choice import choose_model, sync_environment_models
-from engine.driving.runs import new_alias
 from engine.errors import Conflict, EngineError, NotFound, Overflow, ValidationError
 
 from .handles import Handles
@@ -139,8 +138,8 @@ class Sessions:
         with self._handles.of(root, servers) as db:
             assert db is not None, "it is made"
             sync_environment_models(db)
-            base = new_alias(db, choose_model(db, None, self._model, root))
-            made = Session(db, f"{base}_{secrets.token_hex(3)}", root, self._given, self._start, self._model)
+            choose_model(db, None, self._model, root)
+            made = Session(db, f"session-{secrets.token_hex(4)}", root, self._given, self._start, self._model)
             return self._keep(made)
 
     def load(self, cwd: str, number: str, servers: Sequence[Server] = ()) -> Session:
@@ -166,7 +165,7 @@ class Sessions:
         self._expect_room()
         with self._handles.of(root, servers, make=False) as db:
             db, mode = self._found(db, number, root)
-            child = runs.fork(db, number, f"{new_alias(db, number)}_{secrets.token_hex(3)}")
+            child = runs.fork(db, number, f"{number[:150]}-fork-{secrets.token_hex(4)}")
             made = Session(db, child, root, self._given, mode, is_titled=True)
             if (parent := self._open.get(number)) is not None:
                 made.mode, made.model, made.effort = parent.mode, parent.model, parent.effort

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import re
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -22,6 +21,7 @@ from engine.threads.joining import expect_threads
 
 from .loop import Driver
 from .model_choice import check_effort, check_tokenizer, choose_model, sync_environment_models
+from .run_names import free_name, words_of
 
 if TYPE_CHECKING:
     from engine.db.database import Row
@@ -63,7 +63,7 @@ def prompt(
         options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
     attributes = as_json(attributes_of({**options, "model": model}))
     with db.savepoint():
-        alias = run or new_alias(db, parent or model)
+        alias = run or free_name(db, words_of(text))
         path = db.value("select path from _next_piped_text where token_count(?) > most_tokens", (piped,))
         body = text if not piped.strip() else joined(text, piped, path)
         db.call_door("verb_set", run=alias, path=f"run://{alias}", body=body, attributes=attributes)
@@ -98,7 +98,7 @@ def make(db: Handle, run: str | None, options: Options) -> str:
     attributes = attributes_of({**options, "model": model})
     del attributes["mode"]  # a prompt has one
     with db.transaction():
-        alias = run or new_alias(db, model)
+        alias = run or free_name(db, "run")
         if db.value("select 1 from runs where alias = ?", (alias,)):
             raise Conflict(f"run {alias!r}: is there already; choose another name")
         db.call_door("verb_set", run=alias, path=f"run://{alias}", attributes=as_json(attributes))
@@ -249,17 +249,6 @@ def proposals(db: Handle, run: str | None = None) -> list[Proposal]:
     return [cast("Proposal", row) for row in db.rows(query, (run, run))]
 
 
-def new_alias(db: Handle, origin: str) -> str:
-    """A name for a new run: that of its model or parent and the time, unique in the file."""
-    base = re.sub(r"[^a-zA-Z0-9]+", "_", origin.split(":")[0].split("/")[-1]).strip("_").lower() or "run"
-    stamp = time.strftime("%m%d_%H%M%S", time.localtime(db.clock() / 1000))
-    alias, number = f"{base}_{stamp}", 1
-    while db.value("select 1 from runs where alias = ?", (alias,)):
-        number += 1
-        alias = f"{base}_{stamp}_{number}"
-    return alias
-
-
 def abort(db: Handle, run: str, reason: str = "aborted", loop: int | None = None) -> None:
     """End the active loop of `run` with status 499, and what it has kept; queued prompts stay. Raises `NotFound` (404).
 
@@ -317,7 +306,7 @@ def fork(db: Handle, parent: str, alias: str | None = None, at: int | None = Non
     _check_name(alias)
     attributes = {key: value for key, value in (("fork", parent), ("at", at)) if value is not None}
     with db.transaction():
-        child = alias or new_alias(db, parent)
+        child = alias or free_name(db, f"{parent[:150]}-fork")
         db.insert("verb_set", run=child, path=f"run://{child}", attributes=json.dumps(attributes))
     return child
 

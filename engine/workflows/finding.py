@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from engine.contract import Options, attributes_of, check_options
 from engine.driving import runs
 from engine.driving.model_choice import check_tokenizer, choose_model, sync_environment_models
+from engine.driving.run_names import free_name, words_of
 from engine.errors import EngineError, NotFound, Overflow, PermissionDenied, ValidationError
 from engine.models.protocol import storable
 from engine.project.root_names import note_root
@@ -205,7 +206,7 @@ def start(
         if lacks_model and db.value("select 1 from _steps_of_any_model where workflow_id = ?", (workflow,)):
             raise lacks_model
         name = str(db.value("select name from workflows where id = ?", (workflow,)))
-        alias = run or runs.new_alias(db, name)
+        alias = run or free_name(db, f"{words_of(name)}-run")
         db.insert(
             "start_workflow",
             run=alias,

@@ -6,6 +6,7 @@ spec: @run_names
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ import pytest
 from delegating import DONE, Cast, gives
 from driving import begin
 from engine_cli import database, engine, script
+from hypothesis import given
+from hypothesis import strategies as st
 
 import engine as library
+from engine.driving.run_names import MOST, words_of
 
 
 def told(folder: Path, *words: str) -> Any:
@@ -127,3 +131,45 @@ def test_what_is_no_title_or_label_changes_nothing(db: library.Database, wrong: 
     with pytest.raises(library.ValidationError, match=meant):
         db.describe("demo", **wrong)
     assert db.row("select title, labels from runs") == {"title": None, "labels": None}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "name"),
+    [
+        ("Rename the port", "rename-the-port"),
+        ("  # Fix: `tests/a.py`!\n\nIt fails.", "fix-tests-a-py-it-fails"),
+        ("Which port does the server listen on?", "which-port-does-the-server"),
+        ("Don't größer, Çe n'est naïve", "dont-grosser-ce-nest-naive"),
+        ("x" * 100, "x" * 32),
+        ("42", "run-42"),
+        ("修复测试", "run"),
+        ("修复 test_a", "test-a"),
+        ("../../etc/passwd; rm -rf $HOME", "etc-passwd-rm-rf-home"),
+        ("' or 1=1 --\x00\x1b[2J", "or-1-1-2j"),
+        ("\ud800 lone", "lone"),
+    ],
+)
+def test_a_new_run_is_called_by_the_words_of_its_prompt(prompt: str, name: str) -> None:
+    """spec: @default_names"""
+    assert words_of(prompt) == name
+
+
+@given(st.text(max_size=600))
+def test_whatever_the_prompt_a_name_is_short_and_plain(prompt: str) -> None:
+    """spec: @default_names"""
+    name = words_of(prompt)
+    assert re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", name)
+    assert len(name) <= MOST + len("run-")
+    assert not name.isdigit()
+
+
+def test_a_name_that_is_taken_gets_a_free_number(tmp_path: Path) -> None:
+    """spec: @default_names"""
+    model = f"scripted:{script(tmp_path / 's.jsonl', [DONE] * 3).partition(':')[2]}"
+    with library.open(tmp_path / "t.db") as db:
+        names = [db.run("Rename the port", model=model).run for _ in range(12)]
+        assert names == ["rename-the-port", *(f"rename-the-port-{number}" for number in range(2, 13))]
+        assert db.fork(names[0]) == "rename-the-port-fork"
+        assert db.fork(names[0]) == "rename-the-port-fork-2"
+        db.purge(names[1])
+        assert db.run("Rename the port!", model=model).run == names[1]
