@@ -1,4 +1,7 @@
-"""Finds rules on the disk and reads them: a folder `.opencarly` or `.carl`, a single rule file, and the rules shipped."""
+"""Finds rules on the disk and reads them: a folder `.opencarly` or `.carl`, a single rule file, and the rules shipped.
+
+spec: @rule_files
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 A folder of `sql/` is a module if its first file has a line `-- needs: …` in its head: the modules that it cannot do
 without, or `nothing`. All other folders are the core, which names no module. The core asks modules at points: a view `P`
 of the core has the rows of the views `P__M` of all modules `M` besides its own.
+
+spec: @modules
 """
 
 from __future__ import annotations
