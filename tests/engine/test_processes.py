@@ -8,7 +8,6 @@ import textwrap
 import threading
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -401,9 +400,9 @@ def test_a_process_that_reuses_the_pid_is_not_killed() -> None:
     process = subprocess.Popen(["sleep", "600"], start_new_session=True)
     try:
         recorded = of(process.pid)
-        assert not kill_leftover(replace(recorded, started="1"))
-        assert not kill_leftover(replace(recorded, boot_id="00000000-0000-0000-0000-000000000000"))
-        assert not kill_leftover(replace(recorded, namespace="pid:[1]"))
+        assert not kill_leftover(recorded._replace(started="1"))
+        assert not kill_leftover(recorded._replace(boot_id="00000000-0000-0000-0000-000000000000"))
+        assert not kill_leftover(recorded._replace(namespace="pid:[1]"))
         assert process.poll() is None
     finally:
         process.kill()
