@@ -231,7 +231,7 @@ select
     json_extract(l.config, case k.kind when 'command' then '$.accept_command' else '$.accept' end) as criteria,
     case when k.verdict is null and t.phase = 'judged' then 'cancelled' else k.verdict end as verdict,
     k.counts,
-    k.reasons,
+    k.reasons as reason,
     j.alias as judge,
     c.log_path as path,
     round((k.ended_at - k.started_at) / 1000.0, 1) as seconds,
@@ -253,7 +253,7 @@ select
     a.run, a.turn, 900 as ordinal, 'system' as writer, 'accept' as action, a."check" as target, 'resolved' as state,
     a.verdict as outcome,
     case a.verdict when 'pass' then 200 when 'fail' then 422 when 'interrupted' then 499 else 500 end as status,
-    'attempt ' || a.attempt || ': ' || a.verdict || coalesce('. ' || a.reasons, '') as body,
+    'attempt ' || a.attempt || ': ' || a.verdict || coalesce('. ' || a.reason, '') as body,
     a.path, null as command_id, null as decided_by, a.ended as at
 from acceptances as a
 where a.verdict is not null;
@@ -264,7 +264,7 @@ select
     a.run, ev.id as event_id, 'acceptance' as type, a.turn, null as context_tokens, null as ceiling, null as cost,
     'accept' as action, a."check" as target,
     case a.verdict when 'pass' then 200 when 'fail' then 422 when 'interrupted' then 499 else 500 end as status,
-    a.verdict as outcome, 'attempt ' || a.attempt || coalesce('. ' || a.reasons, '') as body, a.path,
+    a.verdict as outcome, 'attempt ' || a.attempt || coalesce('. ' || a.reason, '') as body, a.path,
     strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch') as at
 from events as ev
 cross join acceptances as a on a.check_id = json_extract(ev.detail, '$.check')

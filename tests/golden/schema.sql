@@ -1956,7 +1956,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _written_patches (effect_id, run_id, path, diff, turn, loop_id)
 -- view _wrong_numbers (command_id, fault)
 -- view _yolo_proposals (proposal_id)
--- view acceptances (run, loop, turn, attempt, check, criteria, verdict, counts, reasons, judge, path, seconds, started, ended, command_id, check_id)
+-- view acceptances (run, loop, turn, attempt, check, criteria, verdict, counts, reason, judge, path, seconds, started, ended, command_id, check_id)
 -- view answer_hits (run, turn, from_run, from_turn, similarity)
 -- view answer_proposal (proposal_id, decision, body, reason, decided_by)
 -- view append_job_output (effect_id, channel, text, lease)

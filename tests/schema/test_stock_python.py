@@ -34,4 +34,12 @@ def test_every_public_table_and_view_is_counted_and_read(tmp_path: Path) -> None
                 stock.execute(f'select * from "{name}" limit 3').fetchall()
             except sqlite3.Error as error:
                 wrong[name] = str(error)
+        views = "select name from sqlite_schema where type = 'view' and name not glob '_*'"
+        columns = {
+            f"{v}.{row[1]}"
+            for (v,) in stock.execute(views).fetchall()
+            for row in stock.execute(f"pragma table_info({v})")
+        }
     assert wrong == {}
+    assert {"acceptances.reason", "decisions.reason"} <= columns
+    assert not [column for column in columns if column.endswith(".reasons")], "one word for one thing: reason"
