@@ -16,10 +16,9 @@ import typer
 
 from engine.functions.counts import counted
 
-from .completing import complete_run
 from .moments import moment
 from .printing import one_line, print_json, print_json_text, print_table, say, visible
-from .shared import DbOption, JsonOption, open_to_read, run_or_latest
+from .shared import DbOption, JsonOption, RunFilter, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -42,9 +41,7 @@ _DAYS = f"select day, count(*) as events from ({_CHOSEN}) group by day order by 
 
 
 def events(
-    run: Annotated[
-        str | None, typer.Option("--run", metavar="RUN", help="Only events of this run.", autocompletion=complete_run)
-    ] = None,
+    run: RunFilter = None,
     type_: Annotated[
         list[str] | None,
         typer.Option("--type", metavar="TYPE", help="Only this type, such as turn.asked or 'loop.*'; may be repeated."),
@@ -84,7 +81,7 @@ def events(
     \b
     Examples:
       engine events --since 2h --type 'loop.*'
-      engine events --run demo --jsonl | jq .type
+      engine events demo --jsonl | jq .type
       engine events --follow
       engine events --since 7d --export audit
     """

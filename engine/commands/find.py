@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .completing import complete_run
 from .printing import one_line, print_json, print_table, say, shown_path
-from .shared import DbOption, JsonOption, open_existing, open_to_read, run_or_latest
+from .shared import DbOption, JsonOption, RunFilter, open_existing, open_to_read, run_or_latest
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -38,9 +37,7 @@ order by at desc, run, turn desc
 
 def find(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for.")],
-    run: Annotated[
-        str | None, typer.Option("--run", metavar="NAME", help="Search only this run.", autocompletion=complete_run)
-    ] = None,
+    run: RunFilter = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The highest number of hits.")] = 50,
     seconds: Annotated[
         float, typer.Option("--timeout", metavar="N", min=0.001, help="Stop searching after N seconds.")
@@ -62,7 +59,7 @@ def find(
     \b
     Examples:
       engine find "port 8080"
-      engine find TODO --run demo --json
+      engine find TODO demo --json
       engine find --meaning "who may approve a payment"
     """
     from engine.db.query import answer
@@ -78,7 +75,7 @@ def find(
             if error.status != 504:
                 raise
             raise EngineError(
-                f"the search took longer than {seconds:g} s; narrow it with --run, or allow it more with --timeout", 504
+                f"the search took longer than {seconds:g} s; name a RUN to search, or allow more with --timeout", 504
             ) from error
         known = _known(database, text, alias, limit) if meaning else []
     rows = [*found.dicts(), *known]

@@ -71,6 +71,11 @@ RunArgument = Annotated[
 ]
 
 
+RunFilter = Annotated[
+    str | None, typer.Argument(metavar="RUN", help="Only this run; default: all.", autocompletion=complete_run)
+]
+
+
 def open_to_read(given: Path | None) -> Database:
     """The existing database, open for reading; where it differs from this build, a line on stderr says so.
 

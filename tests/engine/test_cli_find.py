@@ -32,7 +32,7 @@ def hits(folder: Path, *words: str) -> list[dict[str, object]]:
 
 
 def test_a_hit_names_its_run_turn_and_kind_and_holds_the_text(folder: Path) -> None:
-    found = hits(folder, "port is 8080", "--run", "demo")
+    found = hits(folder, "port is 8080", "demo")
     assert {(hit["run"], hit["turn"], hit["kind"]) for hit in found} >= {("demo", 2, "read"), ("demo", 2, "response")}
     assert all("port is 8080" in str(hit["snippet"]) and len(str(hit["snippet"])) <= 180 for hit in found)
     assert [hit["at"] for hit in found] == sorted((hit["at"] for hit in found), reverse=True)
@@ -40,7 +40,7 @@ def test_a_hit_names_its_run_turn_and_kind_and_holds_the_text(folder: Path) -> N
 
 def test_all_runs_are_searched_unless_one_is_named(folder: Path) -> None:
     assert {hit["run"] for hit in hits(folder, "PORT IS 8080")} == {"demo", "other"}
-    assert engine(folder, "find", "x", "--run", "nope").returncode == 2
+    assert engine(folder, "find", "x", "nope").returncode == 2
 
 
 @pytest.mark.parametrize("text", ["100%_sure", "C:\\ports", "%_", "\\"])

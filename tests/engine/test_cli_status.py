@@ -90,9 +90,7 @@ def test_events_are_listed_by_type_time_run_and_place(waiting: Path) -> None:
     }
     assert told(waiting, "events", "--after", str(rows[-2]["id"]), "--json") == rows[-1:]
     assert told(waiting, "events", "--limit", "2", "--json") == rows[-2:]
-    assert told(waiting, "events", "--since", "2h", "--run", "demo", "--json") == [
-        row for row in rows if row["run"] == "demo"
-    ]
+    assert told(waiting, "events", "demo", "--since", "2h", "--json") == [row for row in rows if row["run"] == "demo"]
     assert told(waiting, "events", "--since", "2100-01-01", "--json") == []
     lines = engine(waiting, "events", "--jsonl").stdout.splitlines()
     assert [json.loads(line) for line in lines] == rows
