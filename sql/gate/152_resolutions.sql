@@ -53,7 +53,8 @@ where p.decided_at is not null;
 create view decisions as
 -- The proposals that somebody has decided on: what was decided, by whom, when and why: select * from decisions where
 -- run = 'demo'. 'decided_by' is the name of a person, callback (on_proposal), yolo, sandbox, or a tier of
--- writers.
+-- writers. 'diff' is the change of a file as it was proposed, 'body' the answer to a question, or the text that somebody
+-- put in the place of the proposed one.
 select
     r.alias as run,
     t.sequence as turn,
@@ -65,7 +66,9 @@ select
     s.reason,
     strftime('%Y-%m-%d %H:%M:%S', p.decided_at / 1000.0, 'unixepoch') as decided,
     p.command_id,
-    p.id as proposal_id
+    p.id as proposal_id,
+    json_extract(p.detail, '$.diff') as diff,
+    s.body
 from proposals as p
 join runs as r on r.id = p.run_id
 join _first_decisions as d on d.proposal_id = p.id

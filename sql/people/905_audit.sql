@@ -1,6 +1,6 @@
 -- Audit: what runs cost, what would leave their context next, and which settings they have.
 -- The views call no function of the engine and write nothing; times are UTC.
--- spec: @cost_by_day @next_demotions @configuration
+-- spec: @cost_by_day @demoted_entries @next_demotions @configuration
 
 -- views
 
@@ -26,6 +26,47 @@ join turns as t on t.id = a.turn_id
 join runs as r on r.id = a.run_id
 group by 1, 2, 3;
 
+
+create view demoted_entries as
+-- What was taken out of full view to make room, when and why: select * from demoted_entries where run = 'demo'. 'reason' is
+-- 'old result' or 'packet too long', 'tokens' what it freed, 'at' when that turn began.
+select
+    r.alias as run,
+    t.sequence as turn,
+    d.path,
+    case when d.step in (3, 5) then 'archived' else 'summarized' end as became,
+    case d.step when 1 then 'old result' else 'packet too long' end as reason,
+    d.tokens,
+    strftime('%Y-%m-%d %H:%M:%S', t.created_at / 1000.0, 'unixepoch') as at
+from demotions as d
+join turns as t on t.id = d.turn_id
+join runs as r on r.id = t.run_id;
+
+create view command_outputs as
+-- What shell commands printed: select command, body from command_outputs where run = 'demo' and channel = 'stderr'.
+-- 'printed' counts the characters that it printed, of which the last are kept; 'exit_code' is null until it has ended.
+select
+    r.alias as run,
+    t.sequence as turn,
+    p.target as command,
+    case o.channel when 1 then 'stdout' else 'stderr' end as channel,
+    o.body,
+    o.printed,
+    (
+        select json_extract(x.detail, '$.exit_code')
+        from effect_results as x
+        where x.effect_id = o.effect_id and x.detail is not null
+        order by x.id desc
+        limit 1
+    ) as exit_code,
+    strftime('%Y-%m-%d %H:%M:%S', f.ended_at / 1000.0, 'unixepoch') as ended_at,
+    o.path
+from _process_outputs as o
+join effects as f on f.id = o.effect_id
+join runs as r on r.id = o.run_id
+join commands as m on m.id = f.command_id
+left join turns as t on t.id = m.turn_id
+left join proposals as p on p.id = f.proposal_id;
 
 -- What each run has in context outside of its packet, with about the tokens that showing it takes: all of it, and what
 -- showing it in short would free. is_task: it is the prompt of the loop that is active.

@@ -229,7 +229,7 @@ create view file_changes as
 -- (the engine wrote it), process (a scan found it after a turn that ran a process, or while one ran in the background) or
 -- outside; 'change' is created, changed or deleted. 'added' and 'removed' count lines; of what a scan found a line that
 -- only moved counts as neither, and they are null where the text is not known. 'run' and 'turn' are null where no turn was
--- open.
+-- open. 'prompt' is what a person had asked for: of a child's change the prompt of the run at the top.
 select
     r.alias as run,
     t.sequence as turn,
@@ -281,8 +281,16 @@ select
     end as removed,
     c.decided_by,
     strftime('%Y-%m-%d %H:%M:%S', c.at / 1000.0, 'unixepoch') as at,
-    c.command_id
+    c.command_id,
+    (
+        select p.prompt
+        from loops as l
+        left join children as k on k.run_id = l.run_id
+        join loops as p on p.id = coalesce(k.root_loop_id, l.id)
+        where l.id = coalesce(t.loop_id, m.loop_id)
+    ) as prompt
 from _changes_of_files as c
 left join runs as r on r.id = c.run_id
 left join turns as t on t.id = c.turn_id
+left join commands as m on m.id = c.command_id
 order by c.at;

@@ -13,7 +13,7 @@ import engine
 PEOPLES_VIEWS = {
     "run_overview": "run project model status loops turns answer cost created_at updated_at parent",
     "run_log": "run turn ordinal writer action target state outcome status body path decided_by at",
-    "decisions": "run turn path kind target decision decided_by reason decided",
+    "decisions": "run turn path kind target decision decided_by reason decided diff",
     "turn_timeline": "run loop turn mode model status commands errors strikes context_tokens prompt_tokens cached_tokens "
     "completion_tokens reasoning_tokens cost ms_model ms_engine packet_sha256 created_at ended_at",
     "known_entries": "run scope path scheme category body attributes visibility state outcome status turn tokens updated_at",
@@ -29,7 +29,8 @@ PEOPLES_VIEWS = {
     "run_progress": "run event_id type turn context_tokens ceiling cost action target status outcome body path at",
     "cost_by_day": "day model run calls prompt_tokens cached_tokens completion_tokens reasoning_tokens cost unknown_prices "
     "known_cost",
-    "file_changes": "run turn path change cause command added removed decided_by at",
+    "file_changes": "run turn path change cause command added removed decided_by at prompt",
+    "command_outputs": "run turn command channel body printed exit_code ended_at path",
     "next_demotions": "run step becomes path visibility turn last_used_turn tokens freed",
     "said": "run turn at kind path text",
 }
