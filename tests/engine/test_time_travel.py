@@ -298,7 +298,7 @@ def test_a_fork_is_asked_for_turns_that_it_inherited(db: engine.Database, sent: 
         == command(sent, "packet", "--db", "t.db", "demo").stdout
     )
     third = db.run("A third way", fork="demo", model=script(sent, *["said"] * 5, DONE))
-    assert third.run.startswith("demo_")
+    assert third.run == "a-third-way"
     verified = command(sent, "packet", "child", "--verify", "--db", "t.db")
     assert verified.stderr == "child: 6 messages are what was sent, byte for byte\n"
     told = command(sent, "context", "child", "known://a", "--diff", "2", "3", "--db", "t.db").stdout
