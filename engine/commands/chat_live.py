@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .driving import drive_run, print_result, say_what_may_lack
 from .narrator import Narrator
 from .printing import one_line, say
+from .shared import status_words
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -96,7 +97,7 @@ def _follow(db: Database, run: str, interrupt: Interrupt, answers: Answers, own:
     from engine.driving.lease import is_held
 
     follower = Follower(db, run, int(db.value(_NEWEST)))
-    with Narrator() as narrator:
+    with Narrator(status_words(db)) as narrator:
         tell = answers.teller(narrator)
         while not interrupt.struck:
             held = is_held(db, run)

@@ -22,7 +22,7 @@ from .interrupt import Interrupt
 from .keeping import ending_with_an_error, stay_attached
 from .narrator import Narrator
 from .printing import costs, one_line, print_json_text, print_text, say, shown_path, visible
-from .shared import db_flag
+from .shared import db_flag, status_words
 from .wrapping import wrapped
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def drive_run(
     from engine.driving.lease import is_held
     from engine.errors import LeaseHeld
 
-    with Narrator() as narrator:
+    with Narrator(status_words(db)) as narrator:
         person = None if yolo else terminal()
         decide: OnProposal | None = AcceptAll(db) if yolo else Asker(db, interrupt, person) if person else None
         before = db.value("select coalesce(max(id), 0) from events")

@@ -18,7 +18,7 @@ from .naming import called, with_labels
 from .printing import cost_cell, costs, dollars, one_line, print_json, print_table, print_text, say, visible
 from .rule_lines import rule_lines, rules_of_run
 from .several import list_runs
-from .shared import DbOption, JsonOption, RunArgument, db_flag, is_alone, open_to_read, run_or_latest
+from .shared import DbOption, JsonOption, RunArgument, db_flag, is_alone, open_to_read, run_or_latest, status_words
 from .story import print_story, story
 from .undriven import say_undriven, undriven
 from .wrapping import line_width, wrapped
@@ -190,7 +190,7 @@ def _for_programs(database: Database, rows: list[Row]) -> list[Row]:
 
 
 def _for_people(database: Database, rows: list[Row], *, utc: bool) -> list[Row]:
-    names = dict(database.tuples("select code, name from statuses"))
+    names = status_words(database)
     for row in rows:
         row["run"] = "> " * row["depth"] + row["run"]
         row["status"] = names[row["status"]]
@@ -227,7 +227,7 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
             )
             return
         rules = rule_lines(database, alias)
-        names = dict(database.tuples("select code, name from statuses"))
+        names = status_words(database)
         # 202 while the run waits for a decision; a file of another build may lack the view
         query = "select loop, status from open_prompts where run = ?"
         stands = {} if database.differs else dict(database.tuples(query, (alias,)))
@@ -242,7 +242,8 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
     for loop in loops:
         print_text("")
         reason = f" ({one_line(loop['reason'], 200)})" if loop["reason"] not in (None, "rejected") else ""
-        told = f"{names[stands.get(loop['loop'], loop['status'])]}{reason}: {visible((loop['answer'] or '').rstrip())}"
+        word = names[stands[loop["loop"]] if loop["loop"] in stands else loop["status"]]
+        told = f"{word}{reason}: {visible((loop['answer'] or '').rstrip())}"
         for text in (f"[{loop['mode']}] {one_line(loop['prompt'], 200)}", told.removesuffix(": ")):
             # indented, so that no line of an answer looks like one of the screen's own
             for line in wrapped(text, line_width(), "", "  "):

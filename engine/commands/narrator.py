@@ -17,6 +17,7 @@ from engine.functions.counts import counted
 
 from .folding import LAST_LINES, Area, Draft, LastLines
 from .printing import dollars, one_line, paint, say, shown_path, visible
+from .shared import result_word
 from .wrapping import wrapped
 
 _INDENT = "    "
@@ -27,7 +28,9 @@ _PRINTING = ("sh", "env")
 class Narrator:
     """Prints the events of `engine.driving.progress`; on a terminal a spinner turns while the model works."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: Mapping[int, str]) -> None:
+        """`words` has the word for each status, as `status_words` gives them."""
+        self._words = words
         self._area = Area() if sys.stderr.isatty() else None
         self._draft = Draft()
         self._speaker = ""
@@ -115,9 +118,10 @@ class Narrator:
         line = f"{event['action']} {target}".rstrip()
         said = one_line(event.get("body"), 120) if status >= 400 and not outcome.startswith("exit:") else ""
         colour = "green" if status < 300 else "yellow" if outcome in {"aborted", "cancelled"} else "red"
-        result = outcome.replace(":", " ") if outcome.startswith("exit:") else str(status)
+        result = result_word(self._words, status, outcome)
         head = f"{self._speaker}[{event.get('turn', '-')}] "
-        lines = wrapped(f"{line}{f' - {said}' if said else ''}", self._width, f"{head}{result}  ", _INDENT)
+        told = f"{line}{f' - {said}' if said else ''}"
+        lines = wrapped(told, self._width, f"{head}{result}  " if result else head, _INDENT)
         say(head + paint(result, colour, stream=sys.stderr) + lines[0][len(head) + len(result) :])
         for rest in lines[1:]:
             say(rest)

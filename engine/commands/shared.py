@@ -6,7 +6,7 @@ spec: @run_left_out
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -266,6 +266,24 @@ def run_or_latest(db: Database, run: str | None, fitting: str | None = None) -> 
         hint = nearest(run or "", names, "'engine runs' lists them")
         raise NotFound(f"run {run!r}: there is no such run; {hint}")
     return str(found)
+
+
+def status_words(db: Database) -> dict[int, str]:
+    """The word for each status, as people read it."""
+    return dict(db.tuples("select code, name from statuses"))
+
+
+def result_word(words: Mapping[int, str], status: int, outcome: str | None) -> str:
+    """What came of a command in a word, such as `exit 2`, `not found` or `interrupted`; '' if it was done."""
+    outcome = outcome or ""
+    if outcome.startswith("exit:"):
+        return outcome.replace(":", " ")
+    if outcome == "interrupted":
+        return outcome
+    return words.get(status, str(status)) if status == _WAITS or status >= _FAILS else ""
+
+
+_WAITS, _FAILS = 202, 400
 
 
 def fork_point(fork: str) -> tuple[str, int | None]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from .printing import paint, shown_path, visible
+from .shared import result_word
 from .wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from engine.db.database import Row
 
 STORY = """
-select *
+select *, (select s.name from statuses as s where s.code = told.status) as word
 from (
     select loop, turn, place, step, kind, action, target, status, outcome, exit_code, seconds, changes, outputs, decided_by,
         text, message, at
@@ -44,7 +45,7 @@ from (
     join loops as l on l.id = t.loop_id
     join _event_words as h on h.turn_id = t.id and h.kind = 'answer.cached'
     where r.alias = :run
-)
+) as told
 where :turn is null or turn = :turn
 order by loop, place, step
 """
@@ -143,17 +144,15 @@ def _output(output: Mapping[str, Any], width: int | None, show: str | None) -> I
 
 
 def _fact(row: Row) -> str:
-    """What came of a command in a word: lines changed, exit code, status of a failure."""
+    """What came of a command in a word: lines changed, exit code, how it failed."""
     if row["kind"] not in ("command", "note", "step"):
         return ""
     if row["exit_code"] is not None:
         return f"exit {row['exit_code']}"
     if changes := json.loads(row["changes"] or "[]"):
         return _counts(changes)
-    if row["status"] == 202:
-        return "waits"
-    if row["status"] >= 400:
-        return str(row["status"])
+    if word := result_word({row["status"]: row["word"]}, row["status"], row["outcome"]):
+        return word
     return str(row["outcome"] or "") if row["kind"] == "command" else ""
 
 

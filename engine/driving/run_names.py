@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from engine.handle import Handle
 
-MOST = 32
+MOST = 24
 """Characters of a name before its number; a longer prompt is cut at a word."""
 _WITHOUT_WORDS = "run"
 """The name for a prompt without a letter that a name can have."""

@@ -96,11 +96,11 @@ insert into statuses (code, name, meaning) values
     (200, 'done', 'came to its end'),
     (202, 'waiting', 'waits for a decision'),
     (204, 'nothing to do', 'done, and nothing had to be done'),
-    (400, 'validation', 'malformed'),
+    (400, 'invalid', 'malformed'),
     (401, 'unauthorized', 'a key is missing or wrong'),
     (403, 'rejected', 'a person said no, or it is not allowed'),
     (404, 'not found', 'there is no such thing'),
-    (405, 'method not allowed', 'that thing cannot be changed in this way'),
+    (405, 'not allowed', 'that thing cannot be changed in this way'),
     (409, 'conflict', 'the present state does not allow it'),
     (413, 'too large', 'does not fit'),
     (415, 'unsupported', 'not text'),
@@ -108,7 +108,7 @@ insert into statuses (code, name, meaning) values
     (429, 'rate limit', 'too many requests'),
     (499, 'aborted', 'stopped before its end'),
     (500, 'failed', 'broke'),
-    (502, 'gateway', 'the provider cannot be reached'),
+    (502, 'unreachable', 'the provider cannot be reached'),
     (503, 'unavailable', 'the provider is not ready'),
     (504, 'timeout', 'took too long')
 on conflict (code) do update set name = excluded.name, meaning = excluded.meaning;

@@ -193,11 +193,11 @@ def test_a_result_that_is_not_accepted_exits_with_1(folder: Path) -> None:
     done = run(folder, "--accept-command", "echo no port; false")
     assert done.returncode == 1
     assert done.stdout == "Done.\n"
-    assert "[1] 422  accept command - attempt 1. ran 'echo no port; false', exit=1" in done.stderr
+    assert "[1] cannot be done  accept command - attempt 1. ran 'echo no port; false', exit=1" in done.stderr
     last = done.stderr.splitlines()[-1]
     assert last.startswith("demo: done: not accepted after 2 attempts: ran 'echo no port; false', exit=1 ("), last
     log = cli(folder, "log", "demo").stdout
-    assert "[2] 422    accept command\n    attempt 2: fail. ran 'echo no port; false'" in log
+    assert "[2] cannot be done accept command\n    attempt 2: fail. ran 'echo no port; false'" in log
     assert "no port" in log
     assert cli(folder, "sql", "select accepted from loop_results").stdout.split()[-1] == "0"
 
@@ -205,7 +205,7 @@ def test_a_result_that_is_not_accepted_exits_with_1(folder: Path) -> None:
 def test_an_accepted_result_exits_with_0(folder: Path) -> None:
     done = run(folder, "--accept-command", "true", "--accept-attempts", "1")
     assert done.returncode == 0
-    assert "[1] 200  accept command" in done.stderr
+    assert "[1] accept command" in done.stderr
 
 
 # 6. options

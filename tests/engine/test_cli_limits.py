@@ -82,14 +82,14 @@ def test_a_temperature_of_zero_is_one(db: library.Database, tmp_path: Path) -> N
 def test_the_clock_ends_a_slow_model(folder: Path) -> None:
     done = run(folder, [{"text": DONE, "delay_s": 300}], "--max-seconds", "3")
     assert done.returncode == 4
-    assert "504  error - model " in done.stderr
+    assert "timeout  error - model " in done.stderr
     assert last(done).startswith('demo: stopped at the limit of 3 seconds; "Go" is not done (1 turn, ')
 
 
 def test_the_clock_ends_a_process(folder: Path) -> None:
     done = run(folder, [f"<sh>sleep 300</sh>{GO_ON}", DONE], "--max-seconds", "3")
     assert done.returncode == 4
-    assert "504  sh sleep 300 - stopped after the time-out" in done.stderr
+    assert "timeout  sh sleep 300 - stopped after the time-out" in done.stderr
     assert "stopped at the limit of 3 seconds" in last(done)
 
 
@@ -135,8 +135,8 @@ def test_a_command_line_that_is_repeated_is_refused_and_told(folder: Path) -> No
     answers: list[object] = [f"<env>{line}</env>{GO_ON}" for line in ("echo a", "echo a ", "\necho a\n")]
     done = run(folder, [*answers, DONE])
     assert done.returncode == 0
-    assert done.stderr.count(" 200  env echo a") == 2
-    assert "[3] 409  env echo a - Refused: this loop ran it twice already" in done.stderr
+    assert done.stderr.count("] env echo a") == 2
+    assert "[3] conflict  env echo a - Refused: this loop ran it twice already" in done.stderr
     assert "Refused: this loop ran it twice already" in engine(folder, "log", "demo").stdout
 
 
@@ -148,4 +148,4 @@ def test_how_often_a_command_line_may_run_is_a_setting(folder: Path) -> None:
             db.execute("update settings set value = ? where name = 'max_repeated_commands'", (most,))
         model = script(folder.parent / f"answers{most}.jsonl", [*answers, DONE])  # type: ignore[list-item]
         done = engine(folder, "run", "--yolo", "--run", f"demo{most}", "--model", model, "Go")
-        assert done.stderr.count(" 200  env echo a") == ran
+        assert done.stderr.count("] env echo a") == ran

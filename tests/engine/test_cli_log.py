@@ -48,22 +48,22 @@ def test_the_story_goes_from_prompt_to_answer(told: Path) -> None:
         f"> {first}",
         f"> {PROMPT.partition(chr(10))[2]}",
         "    I look first.",
-        "[1]        get notes.md",
-        "[1] 404    get nothing.md",
+        "[1]           get notes.md",
+        "[1] not found get nothing.md",
         "    nothing.md not found",
-        "[1] exit 3 sh seq 1 30; exit 3 (…)",
+        "[1] exit 3    sh seq 1 30; exit 3 (…)",
     ]
     assert lines[8:14] == [
         "    … 25 lines before: engine log demo --full --turn 1",
         *(f"    | {n}" for n in range(26, 31)),
     ]
     assert lines[14:20] == [
-        "[1]        update looking",
-        "[2] +2 -1  set notes.md",
-        "[2]        set known://fact",
+        "[1]           update looking",
+        "[2] +2 -1     set notes.md",
+        "[2]           set known://fact",
         r"    a\u{1b}[2Jb\u{202e}c",
-        "[2] +1 -0  set 日本語.md",
-        "[2]        update mended",
+        "[2] +1 -0     set 日本語.md",
+        "[2]           update mended",
     ]
     assert lines[20:] == ["done (…)", "  Mended.", "  [9]        sh rm -rf ."]
 

@@ -291,7 +291,7 @@ def test_paths_are_shown_as_a_person_reads_them(tmp_path: Path) -> None:
         '<update status="200">Done.</update>',
     ]
     told = engine(tmp_path, "run", "--no-repo", "--model", script(tmp_path / "s.jsonl", answers), "--run", "demo", "Go")
-    assert "[1] 200  set known://größe/日本" in told.stderr.splitlines()
+    assert "[1] set known://größe/日本" in told.stderr.splitlines()
     looks = (
         ["context"],
         ["context", "--diff", "1", "2"],

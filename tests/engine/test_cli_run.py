@@ -30,8 +30,8 @@ def test_progress_tells_turns_commands_tokens_and_cost(folder: Path, reading: st
     lines = engine(folder, "run", "--model", reading, "--run", "demo", "Which port?").stderr.splitlines()
     assert any(line.startswith("[1]") and "tokens used" in line and line.endswith("free") for line in lines)
     assert any(line.startswith("[2]") and "free, $0.0010" in line for line in lines)
-    assert "[1] 200  get notes.md" in lines
-    assert "[2] 200  update" in lines
+    assert "[1] get notes.md" in lines
+    assert "[2] update" in lines
     assert "The port is 8080." not in "".join(lines), "the answer is on stdout"
     assert lines[-1] == "demo: done (2 turns, 900 + 20 tokens, $0.0030)"
 

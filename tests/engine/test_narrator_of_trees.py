@@ -10,7 +10,7 @@ from engine.commands.narrator import Narrator
 
 
 def test_nothing_is_drawn_over_the_question_of_a_child() -> None:
-    narrator, area = Narrator(), Area()
+    narrator, area = Narrator({}), Area()
     narrator._area = area
     narrator({"type": "delta", "text": "<subtask>Look</subtask>"})
     assert area._live is not None

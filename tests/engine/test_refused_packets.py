@@ -110,7 +110,7 @@ def test_a_packet_that_is_refused_is_sent_once_more_and_shorter(folder: Path, pr
     assert "was refused by the model as too long. Demoted 1 entry, " in packets_of(server)[-1], (
         "told in this very packet"
     )
-    assert "413  error - Context overflow" in done.stderr
+    assert "too large  error - Context overflow" in done.stderr
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
@@ -148,7 +148,7 @@ def test_a_stream_that_is_stuck_is_cut_and_the_prompt_goes_on(folder: Path) -> N
         done = ask(folder, server, "openai")
         assert server.pieces < 50_000, "the connection was closed"
     assert (done.returncode, done.stdout) == (0, "Port 8080.\n")
-    assert "422  error - The response was stuck" in done.stderr
+    assert "cannot be done  error - The response was stuck" in done.stderr
     assert "[1]      strike 1 of 3\n" in done.stderr
     with library.open(database(folder)) as db:
         kept = db.value("select response from turns where sequence = 1")
@@ -159,7 +159,7 @@ def test_thoughts_that_are_stuck_behind_a_call_are_no_answer(folder: Path) -> No
     with serving(repeating_in_anthropics_form("thinking", after=CALL), in_anthropics_form(DONE)) as server:
         done = ask(folder, server, "anthropic")
     assert (done.returncode, done.stdout) == (0, "Port 8080.\n"), done.stderr
-    assert "[1] 422  error - Your thoughts were stuck: after " in done.stderr
+    assert "[1] cannot be done  error - Your thoughts were stuck: after " in done.stderr
     with library.open(database(folder)) as db:
         assert db.value("select response from turns where sequence = 1") == ""
 
@@ -171,7 +171,7 @@ def test_what_is_stuck_out_of_sight_is_cut_too(folder: Path, what: str) -> None:
         assert server.pieces < 50_000, "the connection was closed"
     assert (done.returncode, done.stdout) == (0, "Port 8080.\n"), done.stderr
     who = "Your thoughts were stuck" if what == "thinking" else "The response was stuck"
-    assert f"[1] 422  error - {who}: after " in done.stderr
+    assert f"[1] cannot be done  error - {who}: after " in done.stderr
     assert who in packets_of(server)[1]
     with library.open(database(folder)) as db:
         assert db.value("select count(*) from commands where turn_id = 1") == 0

@@ -138,9 +138,9 @@ def test_what_is_no_title_or_label_changes_nothing(db: library.Database, wrong: 
     [
         ("Rename the port", "rename-the-port"),
         ("  # Fix: `tests/a.py`!\n\nIt fails.", "fix-tests-a-py-it-fails"),
-        ("Which port does the server listen on?", "which-port-does-the-server"),
-        ("Don't größer, Çe n'est naïve", "dont-grosser-ce-nest-naive"),
-        ("x" * 100, "x" * 32),
+        ("Which port does the server listen on?", "which-port-does-the"),
+        ("Don't größer, Çe n'est naïve", "dont-grosser-ce-nest"),
+        ("x" * 100, "x" * 24),
         ("42", "run-42"),
         ("修复测试", "run"),
         ("修复 test_a", "test-a"),
