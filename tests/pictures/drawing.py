@@ -33,12 +33,15 @@ def terminal(session: Iterable[tuple[str, Sequence[str]]]) -> str:
         lines += [(_cut(line), _kind(line)) for line in printed]
     width = 2 * _PAD + _CHAR * max(len(text) for text, _ in lines)
     height = 2 * _PAD + _LINE * len(lines)
-    texts = (
-        f'<text x="{_PAD}" y="{_PAD + _LINE * number + _SIZE}" class="{kind}">{escape(text).replace(" ", _BLANK)}</text>'
-        for number, (text, kind) in enumerate(lines)
-        if text
-    )
+    texts = (_text(number, text, kind) for number, (text, kind) in enumerate(lines) if text.strip())
     return _sheet(width, height, "A session with engine at a terminal", texts)
+
+
+def _text(number: int, text: str, kind: str) -> str:
+    words = text.lstrip()
+    x = _PAD + _CHAR * (len(text) - len(words))
+    y = _PAD + _LINE * number + _SIZE
+    return f'<text x="{x:.0f}" y="{y}" class="{kind}">{escape(words).replace(" ", _BLANK)}</text>'
 
 
 def _cut(line: str) -> str:
