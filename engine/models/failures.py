@@ -54,7 +54,8 @@ def translated(error: Exception, who: str, at: Endpoint) -> EngineError:
         return error
     detail = _shown_text(str(error) or type(error).__name__, at)
     if isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("httpx2", "httpcore2"):
-        return _told("gateway", detail, who, at)
+        # nothing was sent: the name is not known, or nobody listens there
+        return _told("unreachable" if type(error).__name__ == "ConnectError" else "gateway", detail, who, at)
     said = f"model {who!r} sent an answer that cannot be read ({type(error).__name__}); check the address"
     return ModelError("server", said, final=True)
 
@@ -113,6 +114,7 @@ _MESSAGES = {
     "auth": "{provider} refused the key or the account for model {who!r}; check {keys} and the credit left",
     "not_found": "{provider} knows no model {who!r} at {url}: {detail}; check the name",
     "gateway": "model {who!r} cannot be reached at {url}: {detail}; check the server and {url_variable}",
+    "unreachable": "model {who!r} cannot be reached at {url}: {detail}; check the address, the network and {url_variable}",
     "context_exceeded": "the packet is too long for model {who!r}: {detail}",
 }
 

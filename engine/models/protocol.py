@@ -16,6 +16,7 @@ STATUS_BY_CATEGORY = {
     "timeout": 504,
     "aborted": 499,
     "gateway": 502,
+    "unreachable": 502,
     "rate_limit": 429,
     "warmup": 502,
     "server": 500,

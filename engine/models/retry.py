@@ -2,6 +2,7 @@
 
 | category | retried for | first wait | longest wait |
 |---|---|---|---|
+| unreachable | one more call | 1 s | 1 s |
 | gateway | 30 s | 0.5 s | 5 s |
 | server | 60 s | 1 s | 10 s |
 | rate_limit | the deadline | 1 s | 30 s |
@@ -24,11 +25,15 @@ _SLICE_S = 0.1
 
 @dataclass(frozen=True)
 class Policy:
-    """How long calls are repeated, and the first and the longest wait, in seconds. `window_s` None means the deadline."""
+    """How long calls are repeated, and the first and the longest wait, in seconds. `window_s` None means the deadline.
+
+    `most` is how often a call is repeated at most; None: as often as the time allows.
+    """
 
     window_s: float | None
     first_s: float
     longest_s: float
+    most: int | None = None
 
     def wait_s(self, failures: int) -> float:
         """The wait in seconds after this many failures in a row, counted from 1."""
@@ -36,6 +41,7 @@ class Policy:
 
 
 POLICIES = {
+    "unreachable": Policy(30.0, 1.0, 1.0, most=1),
     "gateway": Policy(30.0, 0.5, 5.0),
     "warmup": Policy(None, 2.0, 30.0),
     "rate_limit": Policy(None, 1.0, 30.0),
@@ -83,7 +89,7 @@ def _unheard(_: str) -> None:
 def _wait_s(error: ModelError, failures: int, elapsed: float, deadline_s: float) -> float | None:
     """Seconds to wait before the next call; None where the error is not retried."""
     policy = POLICIES.get(error.category)
-    if policy is None or error.final:
+    if policy is None or error.final or (policy.most is not None and failures > policy.most):
         return None
     wait = policy.wait_s(failures) if error.retry_after_s is None else error.retry_after_s
     window = deadline_s if policy.window_s is None else min(policy.window_s, deadline_s)

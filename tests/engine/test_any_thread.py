@@ -95,6 +95,20 @@ class Uses:
         db.resume(run)
         return db.rewind(run, 1, dry_run=True) is not None
 
+    def exported(self, db: engine.Database) -> tuple[str, Path]:
+        run = db.run("Go", run=f"use{next(_numbers)}", model=self.ended).run
+        assert len(db.export_run(run, self.folder / f"{run}.jsonl")) == 64
+        return run, self.folder / f"{run}.jsonl"
+
+    def import_run(self, db: engine.Database) -> bool:
+        run, file = self.exported(db)
+        return db.import_run(file, name=f"{run}-again") == f"{run}-again"
+
+    def move_run(self, db: engine.Database) -> bool:
+        run, _ = self.exported(db)
+        with engine.open(self.folder / f"{run}.db") as target:
+            return db.move_run(run, target) == run
+
     def other(self, db: engine.Database, how: Callable[[], Any]) -> bool:
         with how() as handle:
             return bool(handle.value("select 1"))
@@ -111,11 +125,14 @@ class Uses:
             "execute": self.execute,
             "execute_ahead": lambda db: db.execute_ahead("insert into mine values (?, 1)", (next(_numbers),)) is None,
             "expect_no_transaction": lambda db: db.expect_no_transaction() is None,
+            "export_run": lambda db: self.exported(db)[1].exists(),
             "fork": lambda db: db.fork(self.a_run(db), f"fork{next(_numbers)}"),
             "has": lambda db: db.has("threads") in (True, False),
             "install": lambda db: db.install("rules", "threads") is None,
             "give_model": lambda db: db.give_model(Cast()),
+            "import_run": self.import_run,
             "insert": lambda db: db.insert("mine", id=next(_numbers), n=1) is None,
+            "move_run": self.move_run,
             "moved": lambda db: not db.moved(),
             "proposals": lambda db: len(db.proposals(self.waiting(db))) == 1,
             "purge": lambda db: db.purge(self.a_run(db)) >= 0,

@@ -272,7 +272,11 @@ def test_a_refused_connection_names_the_address(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
         with pytest.raises(ModelError, match=r"cannot be reached at http://127\.0\.0\.1.*OPENAI_BASE_URL") as caught:
             resolve_model("openai/tiny").complete(request())
-    assert (caught.value.category, caught.value.status) == ("gateway", 502)
+    assert (caught.value.category, caught.value.status) == ("unreachable", 502)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://no-such-host.invalid/v1")
+    with pytest.raises(ModelError, match=r"cannot be reached at http://no-such-host\.invalid") as caught:
+        resolve_model("openai/tiny").complete(request())
+    assert caught.value.category == "unreachable"
 
 
 @pytest.mark.parametrize("answer", [never, drip])

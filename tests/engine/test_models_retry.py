@@ -93,6 +93,14 @@ def test_retrying_ends_with_the_window(category: str, window: float) -> None:
     assert window - POLICIES[category].longest_s < elapsed <= window + 1e-6
 
 
+def test_a_server_that_cannot_be_reached_is_asked_twice() -> None:
+    model = failing("unreachable", 2)
+    with pytest.raises(ModelError, match="no"):
+        run(model)
+    assert (model.calls, model.clock.now - 1000.0) == (2, pytest.approx(1.0))
+    assert run(failing("unreachable", 1))[1] == [1.0]
+
+
 @pytest.mark.parametrize("category", sorted(set(STATUS_BY_CATEGORY) - set(POLICIES)))
 def test_other_failures_are_not_retried(category: str) -> None:
     model = failing(category, 1)

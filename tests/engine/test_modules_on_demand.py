@@ -170,7 +170,7 @@ def test_commands_that_look_bring_none(folder: Path) -> None:
     with engine.open(folder / "t.db") as db:
         drive(db, folder, DONE)
     looks = (
-        ["runs"], ["show", "demo"], ["log", "demo"], ["status"], ["plan", "demo"], ["threads"], ["rules", "list"],
+        ["runs"], ["show", "demo"], ["log", "demo"], ["status"], ["plan", "demo"], ["allow", "threads"], ["rules", "list"],
         ["skills", "list"], ["workflow", "list"], ["tools"], ["costs"], ["events"], ["doctor"], ["relations", "list"],
     )  # fmt: skip
     for look in looks:

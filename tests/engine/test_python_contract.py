@@ -100,13 +100,11 @@ def test_a_result_says_how_it_went_and_what_it_took(db: engine.Database, tmp_pat
     assert db.run("Go on", run="demo", model=script(tmp_path, "-", "All said.")).answer == "All said."
 
 
-def test_a_new_run_is_named_after_its_model_and_the_time(tmp_path: Path) -> None:
+def test_a_new_run_is_named_after_its_prompt(tmp_path: Path) -> None:
     with fresh(clock=Clock()) as db:
         model = script(tmp_path, DONE)
         first, second = db.run("Go", model=model), db.run("Go", model=model)
-        assert first.run != second.run
-        assert first.run.startswith("scripted_")
-        assert second.run == f"{first.run}_2"
+        assert (first.run, second.run) == ("go", "go-2")
 
 
 def test_what_keeps_a_run_from_starting_is_raised_and_leaves_nothing(db: engine.Database, tmp_path: Path) -> None:
