@@ -61,6 +61,7 @@ check: $(DEVELOPED)
 	MYPYPATH=.types $(BIN)/mypy --cache-dir .types/.cache
 	cd .types && ../$(BIN)/lint-imports --no-logo --cache-dir .imports ../pyproject.toml
 	$(BIN)/python tests/lint_sql.py
+	$(BIN)/python tests/lint_words.py
 	$(BIN)/cog -I . --check --check-fail-msg='run: make spec' $(MADE)
 
 spec: $(DEVELOPED)

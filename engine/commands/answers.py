@@ -85,7 +85,8 @@ def stats(as_json: JsonOption = False, db: DbOption = None) -> None:
 @app.command()
 def clear(
     run: Annotated[
-        str | None, typer.Option("--run", metavar="NAME", help="Only those of this run.", autocompletion=complete_run)
+        str | None,
+        typer.Option("--run", metavar="NAME", help="Only the answers of this run.", autocompletion=complete_run),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,

@@ -69,7 +69,7 @@ def import_(
         typer.Option("--root", metavar="FOLDER", help="The folder that the run works in.", show_default=False),
     ] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Import a run that would act by itself, such as go on with a prompt.")
+        bool, typer.Option("--trust", help="Import a run even if it would act, such as continue a prompt.")
     ] = False,
     as_json: JsonOption = False,
     db: DbOption = None,

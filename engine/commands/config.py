@@ -45,7 +45,7 @@ def config(
         typer.Option(
             "--empty",
             metavar="NAME",
-            help="Make it empty, where that means something.",
+            help="Make the setting empty, if empty has a meaning.",
             autocompletion=complete_setting,
         ),
     ] = None,

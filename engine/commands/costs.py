@@ -65,7 +65,7 @@ def costs(
     """Show what models cost in US dollars, each paid answer once.
 
     A bar compares the costs, or the tokens if no price is known. Child runs have rows of their own; a line below the table
-    has the sum. Days are those of UTC. A cost is 'unknown' if its provider states none and no price is known; 'engine
+    has the sum. Days begin at midnight UTC. A cost is 'unknown' if its provider states none and no price is known; 'engine
     models add ALIAS MODEL --price IN/OUT' states one. JSON has the sum of the known costs as known_cost.
 
     \b

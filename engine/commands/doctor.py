@@ -39,7 +39,7 @@ class Check:
 
 
 def doctor(files: FilesArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Check the installation and say what is missing. Exits 0 where a prompt can be run, else 1.
+    """Check the installation and say what is missing. Exits 0 if a prompt can be run, else 1.
 
     It uses no network and shows no key. With FILE it checks these databases instead, and exits 1 if one has a fault.
 

@@ -53,7 +53,7 @@ def events(
         ),
     ] = None,
     after: Annotated[
-        int, typer.Option("--after", metavar="ID", help="Only events behind the one with this id.", show_default=False)
+        int, typer.Option("--after", metavar="ID", help="Only events after the event with this id.", show_default=False)
     ] = 0,
     limit: Annotated[
         int | None,

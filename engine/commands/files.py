@@ -27,7 +27,7 @@ Patterns = Annotated[list[str], typer.Argument(metavar="PATTERN...", help="Paths
 def files(context: typer.Context, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List or choose the files that a run can see.
 
-    A project has the files that git tracks and those that it does not ignore, without git all files that are not hidden.
+    With git a project has the files that git does not ignore, without git all files that are not hidden.
     'add' includes more files, 'ignore' excludes files, 'readonly' protects files from changes.
 
     \b

@@ -46,7 +46,7 @@ def init(
     """Create or import this folder's rules.
 
     They come from the folder .opencarly or .carl here or in the nearest folder above, else from the engine. --global takes
-    those of the engine. What is there stays as it is. At a terminal, init asks which of the two you mean and whether it may
+    the engine's rules. Existing files stay as they are. At a terminal, init asks which one you mean and whether it may
     add a block about the rules to AGENTS.md. Without a terminal it is --local, and the block is added once. If there is no
     AGENTS.md, it offers to read the instructions for another agent, such as CLAUDE.md.
 

@@ -75,9 +75,9 @@ def set_(
 
 @app.command("list")
 def list_(as_json: JsonOption = False) -> None:
-    """List the providers that have a key for this folder, and where it comes from.
+    """List the providers that have a key for this folder, and the source of each key.
 
-    With 'also' stand the sources that have one too and do not count; 'differ' says that theirs is another.
+    'also' lists further sources that hold a key and are not used; 'differ' says that their key is another.
 
     \b
     Examples:

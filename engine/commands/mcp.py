@@ -26,7 +26,7 @@ ProjectOption = Annotated[
 def mcp(context: typer.Context, as_json: JsonOption = False) -> None:
     """Let models use the tools, resources and prompts of MCP servers.
 
-    A server is a program or an address. 'engine run' connects to those that your config.toml names, and to those of the
+    A server is a program or an address. 'engine run' connects to the servers in your config.toml, and to the servers in the
     project's engine.toml that you have confirmed. A call is a proposal, unless you allow the tool by its name.
 
     \b
@@ -132,7 +132,7 @@ def rm(name: NameArgument, project: ProjectOption = False) -> None:
 def confirm(name: NameArgument, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> None:
     """Let a server count that the project's engine.toml names, and its allowed tools as they are defined now.
 
-    It is a program of whoever wrote that file. Your own servers count without; of them, tools that were defined anew are.
+    The author of that file chose the program. Your own servers need no confirmation; their tools do after they changed.
 
     \b
     Examples:

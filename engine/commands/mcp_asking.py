@@ -17,7 +17,7 @@ WordsArgument = Annotated[
 
 
 def show(name: NameArgument, as_json: JsonOption = False) -> None:
-    """Connect to a server, and show its tools, resources and prompts. Exits 0 where it works.
+    """Connect to a server, and show its tools, resources and prompts. Exits 0 if it works.
 
     \b
     Examples:
@@ -57,7 +57,7 @@ def call(
     words: WordsArgument = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Call a tool, and print what it says. Exits 1 where it fails.
+    """Call a tool, and print what it says. Exits 1 if it fails.
 
     \b
     Examples:

@@ -154,7 +154,8 @@ def add(
       engine models add mine gguf:qwen2.5-7b-instruct-q4_k_m.gguf --context 16384
 
     A model of a GGUF file runs in this process; its window is that of its training, at most 32768 tokens unless --context
-    says otherwise. From 8192 tokens on it gets full packets, below that short ones with what was found for the prompt.
+    says otherwise. From 8192 tokens on it gets full packets. A smaller model gets short packets with the entries that fit
+    the prompt.
     A price counts for answers whose provider states no cost.
     """
     from engine.driving.model_choice import full_name

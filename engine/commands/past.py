@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PathArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="PATH", help="Only this entry, or those that a pattern matches.", autocompletion=complete_path
+        metavar="PATH", help="Only this entry, or the entries that a pattern matches.", autocompletion=complete_path
     ),
 ]
 _WANTED = "(:path is null or path = :path or (path_is_pattern(:path) and pattern_match(:path, path)))"

@@ -26,7 +26,7 @@ _BOXES = {
 def plan(
     run: RunArgument = None,
     path: Annotated[
-        str | None, typer.Argument(metavar="PATH", help="This plan; default: the one that the model is working down.")
+        str | None, typer.Argument(metavar="PATH", help="The plan; default: the plan that the model works on.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All plans of the run, the latest first.")] = False,
     as_json: JsonOption = False,

@@ -47,7 +47,7 @@ def list_(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List the policies of runs and projects; --all adds those of the engine.
+    """List the policies of runs and projects; --all adds the engine's own policies.
 
     \b
     Examples:

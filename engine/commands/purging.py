@@ -46,7 +46,7 @@ def purge(
 
     Its prompts, responses, commands, entries and packets are removed. The files that it wrote stay, and so does
     what other runs use. The database becomes smaller, unless another process has it open. To keep a copy, use
-    'engine runs export' first. The setting retention_days does --before by itself.
+    'engine runs export' first. The setting retention_days does the same after every run.
 
     \b
     Examples:

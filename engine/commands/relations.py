@@ -19,7 +19,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 NodeArgument = Annotated[str, typer.Argument(metavar="NODE", help="The name of the node.")]
 RunOption = Annotated[
-    str | None, typer.Option("--run", metavar="RUN", help="Of this run; default: of the whole database.")
+    str | None, typer.Option("--run", metavar="RUN", help="Only this run; default: the whole database.")
 ]
 
 
@@ -50,7 +50,7 @@ def list_(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List the nodes: of one run, or all of them.
+    """List the nodes of one run, or all nodes.
 
     \b
     Examples:
@@ -101,7 +101,7 @@ def add(
     ] = None,
     description: Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What it is about.")] = None,
     context: Annotated[
-        str | None, typer.Option("--context", metavar="JSON", help="A JSON object with whatever else is known.")
+        str | None, typer.Option("--context", metavar="JSON", help="A JSON object with further facts.")
     ] = None,
     run: RunOption = None,
     db: DbOption = None,
@@ -207,7 +207,7 @@ def import_(
     run: RunOption = None,
     db: DbOption = None,
 ) -> None:
-    """Add nodes from JSON, all or none: an array of {"id", "type", "parents", "context"}. Those that are there are replaced.
+    """Add nodes from JSON, all or none: an array of {"id", "type", "parents", "context"}. Existing nodes are replaced.
 
     \b
     Examples:

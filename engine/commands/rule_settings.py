@@ -60,7 +60,7 @@ def exclude(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show or set the words that keep all domains away, but those that are always on.
+    """Show or set the words that keep away all domains that are not always on.
 
     \b
     Examples:
@@ -105,7 +105,7 @@ def brackets(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show or change the brackets: what is told of how far a run has come.
+    """Show or change the brackets: rules that depend on how full the context is.
 
     FRESH, MODERATE, DEPLETED and CRITICAL go by the number of prompts, or by how much of the context is left.
 
@@ -265,7 +265,7 @@ def devmode(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show or switch devmode: the model ends each answer with what was loaded and what it followed.
+    """Show or switch devmode: the model ends each answer with the rules that were loaded and the rules that it followed.
 
     \b
     Examples:

@@ -42,7 +42,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a skill."
 def skills(context: typer.Context, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List, add, remove, show and search skills.
 
-    A model is told their names and descriptions, and gets one when a task fits it. Those in the folders where agents keep
+    The model reads their names and descriptions, and loads a skill if a task fits it. Those in the folders where agents keep
     skills in a project (.agents/skills, .claude/skills, …) are found by themselves when a run begins.
 
     \b
@@ -60,7 +60,7 @@ def skills(context: typer.Context, root: RootOption = None, as_json: JsonOption 
 
 @app.command("list")
 def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List the skills of this folder's project and those of all projects.
+    """List the skills of this folder's project and of all projects.
 
     \b
     Examples:
@@ -95,10 +95,10 @@ def add(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Add skills, or replace those of the same name: all that the sources hold, or none.
+    """Add skills, or replace skills of the same name: all skills of the sources, or none.
 
-    What is read is kept in the database: add it again after it has changed. Nothing of it is run. Links in a folder are not
-    followed; what is no text is left out.
+    Skills are copied into the database: add a skill again after you changed it. No file of a skill is run. Links in a folder
+    are not followed; what is no text is left out.
 
     \b
     Examples:

@@ -94,7 +94,7 @@ def add(
     root: RootOption = None,
     db: DbOption = None,
 ) -> None:
-    """Add the threads of a file, for this folder's project or for one run. All of them are added, or none.
+    """Add the threads of a file, for this folder's project or for one run: all, or none.
 
     \b
     Examples:

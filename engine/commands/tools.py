@@ -84,7 +84,7 @@ def list_(source: SourceOption = None, as_json: JsonOption = False, db: DbOption
 
 @app.command("count")
 def count(source: SourceOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Count the tools by where they come from.
+    """Count the tools by source.
 
     \b
     Example:
@@ -139,7 +139,7 @@ def rm(
     ] = False,
     db: DbOption = None,
 ) -> None:
-    """Remove functions of apps and tools of MCP servers from the file, such as those that an app no longer has.
+    """Remove functions of apps and tools of MCP servers from the file, such as tools that no app has any more.
 
     A tool comes back when a process that has it drives a run. What was called stays in the record.
 

@@ -110,8 +110,8 @@ def rm(
 ) -> None:
     """Remove entries or files of a run.
 
-    A file is removed from the disk, too. What a glob finds is shown first. Where one of them may not be removed,
-    nothing is.
+    A file is removed from the disk, too. What a glob finds is shown first. If one of them may not be removed,
+    nothing is removed.
 
     \b
     Examples:

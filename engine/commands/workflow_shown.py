@@ -102,7 +102,7 @@ def graph(
 def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List the workflows that can be run here by their names, and the runs of workflows.
 
-    Those in .agents/workflows of the folder, those of your own in ~/.config/engine/workflows, and those that come along.
+    The workflows in .agents/workflows of the folder, your own in ~/.config/engine/workflows, and the engine's.
 
     \b
     Example:
