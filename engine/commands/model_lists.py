@@ -34,14 +34,24 @@ def with_environment(db: Database) -> Iterator[Database]:
 
 
 def listed(db: Database) -> list[Row]:
-    """The rows of `models`, with those of the environment, each with `usable` (yes, no) and a `hint` of what is missing."""
+    """The rows of `models`, with the models of the environment and the default of each provider that has a key.
+
+    Each has `usable` (yes, no) and a `hint` of what is missing.
+    """
+    from engine.driving.model_choice import ready_defaults, ready_providers
+
     with with_environment(db) as beside:
         rows = beside.rows(
             "select m.alias, m.actual, m.context_length, m.max_output, m.tool_calling, s.images, m.effort, m.origin, "
             "p.price_input, p.price_output, p.price_cached from models as m join model_sights as s on s.alias = m.alias "
             "left join model_prices as p on p.model = m.alias order by m.alias"
         )
-    keys = keys_here()
+        keys = keys_here()
+        named = {row["actual"] for row in rows}
+        defaults = [each for each in ready_defaults(beside, ready_providers(keys)) if each not in named]
+    rows += [
+        {**dict.fromkeys(rows[0] if rows else ()), "alias": each, "actual": each, "origin": "key"} for each in defaults
+    ]
     for row in rows:
         hint = problem(row["actual"], keys)
         row |= {"price": _price(row), "usable": "no" if hint else "yes", "hint": hint}

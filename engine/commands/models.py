@@ -82,6 +82,12 @@ def list_(
         print_json(rows)
     else:
         print_table(rows, columns, "no models", spared=("origin", "images", "effort", "price", "max_output"))
+        if provider is None:
+            say(
+                "\nmore: 'engine keys set PROVIDER' stores a key, 'engine models list PROVIDER' lists its models, "
+                "'engine models add NAME MODEL' names one",
+                dim=True,
+            )
 
 
 @app.command()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -97,7 +97,7 @@ def full_name(db: Handle, name: str, keys: Keys | None = None) -> str:
         return name
     if default := db.value("select model from provider_defaults where provider = ?", (name,)):
         return str(default)
-    ready = json.dumps([at.provider.name for at in _endpoints(keys or db.keys)])
+    ready = json.dumps([at.provider.name for at in ready_providers(keys or db.keys)])
     names = [str(row["full_name"]) for row in db.rows(_FULL_NAMES, {"name": name, "ready": ready})]
     if len(names) > 1:
         raise ValidationError(
@@ -106,7 +106,7 @@ def full_name(db: Handle, name: str, keys: Keys | None = None) -> str:
     return names[0] if names else name
 
 
-def _endpoints(keys: Keys) -> Iterator[Endpoint]:
+def ready_providers(keys: Keys) -> Iterator[Endpoint]:
     """The providers that need a key and have one, or a server of the user's own in their place."""
     from engine.keys.providers import PROVIDERS
     from engine.models.protocol import ModelError
@@ -150,7 +150,7 @@ def check_tokenizer(db: Handle) -> None:
 
 
 def _only_model(db: Handle, keys: Keys) -> str:
-    """The only alias that can be used, else the local model, else the default of the only provider that has a key."""
+    """The only alias that can be used, else the default of the only provider that has a key, else the local model."""
     from engine.models import local
 
     configured = db.rows("select alias, actual from models where origin <> 'built-in' order by alias")
@@ -160,20 +160,25 @@ def _only_model(db: Handle, keys: Keys) -> str:
         return str(usable[0])
     if usable:
         raise NotFound(f"no model: choose one of {', '.join(usable)} with --model")
-    if local.is_installed():
-        return "local"
-    ready = list(_endpoints(keys))
-    found = db.rows(_DEFAULTS, (json.dumps([[at.provider.name, at.is_own] for at in ready]),))
-    defaults = [str(row["model"]) for row in found]
+    ready = list(ready_providers(keys))
+    defaults = ready_defaults(db, ready)
     if len(defaults) == 1:
         return defaults[0]
     if defaults:
         raise NotFound(f"no model: several providers have a key; name one: --model {' or --model '.join(defaults)}")
     if ready:
         raise NotFound(_name_one_of(ready[0]))
+    if local.is_installed():
+        return "local"
     if len(configured) == 1:
         return str(configured[0]["alias"])  # what it lacks is told
     raise NotFound(_how_to_get_one(configured))
+
+
+def ready_defaults(db: Handle, ready: Iterable[Endpoint]) -> list[str]:
+    """The default models of these providers, as `provider/name`; see `provider_defaults`."""
+    rows = db.rows(_DEFAULTS, (json.dumps([[at.provider.name, at.is_own] for at in ready]),))
+    return [str(row["model"]) for row in rows]
 
 
 def _name_one_of(server: Endpoint) -> str:

@@ -19,6 +19,7 @@ import engine as library
 from engine.driving.model_choice import choose_model, full_name
 from engine.errors import NotFound, ValidationError
 from engine.keys.providers import PROVIDERS
+from engine.models.local import is_installed, weights_path
 
 
 @pytest.fixture(autouse=True)
@@ -248,3 +249,31 @@ def test_a_provider_that_lists_no_models_is_told_in_one_line(folder: Path, answe
 def test_a_provider_that_is_none_or_has_no_key_is_told(folder: Path) -> None:
     assert "did you mean openai?" in engine(folder, "models", "list", "opneai").stderr
     assert "ANTHROPIC_API_KEY" in engine(folder, "models", "list", "anthropic").stderr
+
+
+def test_a_key_goes_before_the_small_model_of_this_machine(
+    db: library.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights_path().parent.mkdir(parents=True, exist_ok=True)
+    weights_path().write_bytes(b"GGUF")  # it is chosen, not read
+    if not is_installed():
+        pytest.skip("the runtime of the local model is not installed")
+    assert choose_model(db, None, None) == "local"
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert choose_model(db, None, None) == "openai/gpt-5-mini"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    with pytest.raises(NotFound, match="several providers have a key"):
+        choose_model(db, None, None)
+
+
+def test_what_a_key_makes_usable_is_listed(folder: Path) -> None:
+    def listed(**env: str) -> dict[str, str]:
+        rows = json.loads(engine(folder, "models", "--json", env=env).stdout)
+        return {row["alias"]: row["usable"] for row in rows}
+
+    assert "openai/gpt-5-mini" not in listed()
+    found = listed(OPENAI_API_KEY="k", ANTHROPIC_API_KEY="k")
+    assert found["openai/gpt-5-mini"] == found["anthropic/claude-sonnet-4-5"] == "yes"
+    assert engine(folder, "models", "add", "fast", "openai/gpt-5-mini").returncode == 0
+    assert "openai/gpt-5-mini" not in listed(OPENAI_API_KEY="k"), "it has a name of its own"
+    assert "engine keys set PROVIDER" in engine(folder, "models").stderr
