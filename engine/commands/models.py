@@ -10,7 +10,7 @@ import typer
 from .completing import complete_model_provider
 from .fetching import progress_of_download
 from .model_lists import keys_here, listed, offered, problem
-from .printing import print_json, print_table, say
+from .printing import print_json, print_table, say, visible
 from .shared import DbOption, EffortOption, JsonOption, absolute_model, database_or_fresh, is_alone, open_to_write
 
 app = typer.Typer(rich_markup_mode=None)
@@ -194,7 +194,9 @@ def add(
             effort=effort,
             price=prices,
         )
-    say(f"{alias}: {name}" + (f", {context} tokens, {profile} packets" if name.startswith("gguf:") else ""))
+        place = database.path
+    window = f", {context} tokens, {profile} packets" if name.startswith("gguf:") else ""
+    say(f"{alias}: {name}{window}, for the runs of {visible(str(place))}; ENGINE_MODEL_{alias}={name} holds everywhere")
     if hint:
         say(hint, "yellow")
 
