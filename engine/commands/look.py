@@ -97,6 +97,15 @@ _BELOW = """
 """
 
 
+# The word for what came of each turn; a turn that has ended at 102 was followed by another one.
+_ENDS = """
+    select t.turn, case when t.status = 102 and t.ended_at is not null then 'continued' else s.name end
+    from turn_timeline as t
+    join statuses as s on s.code = t.status
+    where t.run = ?
+"""
+
+
 # Turn 0 is what people asked for before the first one.
 _HAS_TURN = """
     select exists (select 1 from turn_timeline where run = :run and turn = :turn)
@@ -216,6 +225,7 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         about = database.row("select * from run_overview where run = ?", (alias,)) or {}
         loops = database.rows("select * from loop_list where run = ? order by loop", (alias,))
         turns = database.rows("select * from turn_timeline where run = ? order by turn", (alias,))
+        ends = dict(database.tuples(_ENDS, (alias,)))
         below = database.rows(_BELOW, (alias,))
         decisions = database.rows("select * from decisions where run = ? order by decided, proposal_id", (alias,))
         left = undriven(database, alias)
@@ -253,12 +263,13 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         print_text("")
         shown = [{short: turn[name] for short, name in _FIGURES.items()} for turn in turns]
         for figures in shown:
+            figures["status"] = ends[figures["turn"]]
             figures["cost"] = cost_cell(figures["cost"])
             figures["began"] = figures["began"].removeprefix(day)
         print_table(shown, _FIGURES, "", spared=_SPARED)
     if below:
         print_text("")
-        shown = [{**row, "cost": cost_cell(row["cost"])} for row in below]
+        shown = [{**row, "cost": cost_cell(row["cost"]), "status": names[row["status"]]} for row in below]
         print_table(shown, ("tree", "role", "model", "status", "turns", "cost", "answer"), "")
         turns_below = sum(row["turns"] for row in below)
         print_text(

@@ -9,7 +9,7 @@ import typer
 
 from .completing import complete_workflow
 from .printing import one_line, print_json, print_table, print_text, say, visible
-from .shared import DbOption, JsonOption, database_or_fresh
+from .shared import DbOption, JsonOption, database_or_fresh, status_words
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -113,6 +113,7 @@ def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = N
     with database_or_fresh(db) as database:
         found = workflow_lists.listed(database, folder_of(root))
         runs = database.rows("select * from workflow_run_list order by created_at desc, run desc limit 20")
+        words = status_words(database)
     if as_json:
         print_json({"workflows": found, "runs": runs})
         return
@@ -120,7 +121,8 @@ def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = N
     print_table(shown, ("name", "steps", "source", "description"), "no workflows")
     if runs:
         say()
-        print_table(runs, ("run", "workflow", "status", "steps", "completed", "running", "not_done", "created_at"), "")
+        told = [{**row, "status": words[row["status"]]} for row in runs]
+        print_table(told, ("run", "workflow", "status", "steps", "completed", "running", "not_done", "created_at"), "")
 
 
 def folder_of(given: Path | None) -> Path:

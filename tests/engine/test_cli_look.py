@@ -398,7 +398,9 @@ def test_show_tells_prompt_answer_and_figures(folder: Path) -> None:
     text = engine(folder, "show").stdout
     assert "demo: done" in text
     assert "[act] Which port?\ndone: The port is 8080." in text
+    assert [line.split()[2] for line in text.splitlines() if re.match(r"\d+ ", line)] == ["continued", "done"]
     told = json.loads(engine(folder, "show", "demo", "--json").stdout)
+    assert [turn["status"] for turn in told["timeline"]] == [102, 200], "numbers are for programs"
     assert [prompt["prompt"] for prompt in told["prompts"]] == ["Which port?"]
     assert [turn["prompt_tokens"] for turn in told["timeline"]] == [900, None]
 
