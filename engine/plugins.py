@@ -43,7 +43,7 @@ Sandbox = Any
 Embedder = Any
 """What makes vectors of texts, as `engine.discovery.embedders.Embedder` has it."""
 Adapter = Callable[[Any], None]
-"""Serves runs by a protocol, with an `engine.adapters.Serving`, as `engine.adapters.Adapter` has it."""
+"""Serves runs by a protocol, with an `engine.serving.Serving`, as `engine.serving.Adapter` has it."""
 EffectHandler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Performs one effect, a row of `pending_effects`, and returns the columns of its `finish_effect`: `state` ('resolved' or
 'failed'), and optionally `outcome`, `message` and `detail` (a JSON-ready mapping).

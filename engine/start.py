@@ -22,7 +22,7 @@ def main() -> int:
         # not by an exception, which may come where none is expected and is told with a traceback
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.disable()  # what is imported stays: to look through it again and again takes a tenth of the time
-    from .cli import main as run
+    from engine.cli.main import main as run
 
     gc.enable()
     if interrupts:

@@ -60,7 +60,7 @@ def prose(markdown: str) -> str:
 
 def helps() -> Iterator[str]:
     """The help of each command: its text without examples, and the help of its parameters."""
-    from engine.cli import command_line
+    from engine.cli.main import command_line
 
     yield from _helps(command_line())
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import engine
-from engine.cli import command_line
+from engine.cli.main import command_line
 from engine.functions.catalogue import Late, own_functions
 from engine.functions.limits import LIMITS
 from engine.rpc.methods import METHODS, NOTIFICATIONS, Method

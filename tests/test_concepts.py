@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from rooms import ROOT
 
+from engine.cli.tree import DAILY, REST, Place
+
 PLACES = {
     "sql/": "sql/{}",
     "engine/": "engine/{}",
@@ -59,6 +61,19 @@ def test_every_folder_belongs_to_a_concept(folder: str) -> None:
     there = {path.parent for path in (ROOT / folder).glob("*/*") if path.is_file() and path.suffix != ".pyc"}
     assert there
     assert sorted(str(path.relative_to(ROOT)) for path in there - listed) == []
+
+
+@pytest.mark.parametrize("group", [*DAILY, *REST])
+def test_a_command_lies_in_the_folder_of_its_group(group: str) -> None:
+    folder = group.partition(" and ")[0].lower().replace(" ", "_")
+    commands = {**DAILY, **REST}[group]
+    places = [each for command in commands.values() for each in (command, *command.below.values())]
+    assert places
+    assert {folder_of(each) for each in places} == {folder}
+
+
+def folder_of(place: Place) -> str:
+    return place.module.partition(".")[0]
 
 
 WAY = re.findall(

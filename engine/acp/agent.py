@@ -27,7 +27,7 @@ from .sessions import MOST_WAITING, Session, Sessions
 if TYPE_CHECKING:
     from acp import Client
 
-    from engine.adapters import Serving
+    from engine.serving import Serving
 
     from .lines import Lines
 

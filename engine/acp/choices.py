@@ -147,7 +147,7 @@ def _takes_effort(session: Session, name: str) -> bool:
 
 
 def _usable(session: Session) -> list[str]:
-    from engine.commands.model_lists import problem
+    from engine.models.availability import problem
 
     keys = session.database.keys_for(session.run, session.root)
     rows = session.database.rows("select alias, actual from models order by alias")

@@ -13,7 +13,7 @@ from engine.errors import EngineError
 from . import mcp_servers
 
 if TYPE_CHECKING:
-    from engine.adapters import Serving
+    from engine.serving import Serving
 
 KEYS = "keys"
 """The one method of authentication."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.adapters import Serving
     from engine.api.database import Database
     from engine.mcp.servers import Server
+    from engine.serving import Serving
 
 _Key = tuple[Path, str]
 

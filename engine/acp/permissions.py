@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from acp import schema
 
 from engine.acp.texts import text_content, title
-from engine.commands.asker import always_target
-from engine.commands.asking import options_of, user_name
-from engine.commands.drawing import drawn
+from engine.display.escapes import drawn
+from engine.display.proposals import always_target, options_of
+from engine.system.user import user_name
 
 if TYPE_CHECKING:
     from engine.db.database import Row, Store

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from acp import RequestError, schema
 from pydantic import ValidationError
 
-from engine.commands.drawing import drawn
-from engine.commands.exits import words_for_end
+from engine.display.escapes import drawn
+from engine.display.statuses import words_for_end
 from engine.driving import runs
 from engine.errors import EngineError, LeaseHeld
 from engine.functions.counts import counted

@@ -18,7 +18,7 @@ from .agent import EngineAgent
 from .lines import Lines
 
 if TYPE_CHECKING:
-    from engine.adapters import Serving
+    from engine.serving import Serving
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

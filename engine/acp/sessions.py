@@ -15,11 +15,11 @@ from engine.errors import Conflict, EngineError, NotFound, Overflow, ValidationE
 from .handles import Handles
 
 if TYPE_CHECKING:
-    from engine.adapters import Serving
     from engine.api.database import Database
     from engine.contract import Options
     from engine.db.database import Row
     from engine.mcp.servers import Server
+    from engine.serving import Serving
 
     from .prompting import Prompting
 

@@ -1,6 +1,6 @@
 """How texts of models, files and processes are shown to a client.
 
-What a person decides by is drawn: what would not be seen as itself is an escape (`engine.commands.drawing`). In prose only
+What a person decides by is drawn: what would not be seen as itself is an escape (`engine.display.escapes`). In prose only
 what controls a terminal is.
 """
 
@@ -10,7 +10,7 @@ import re
 
 from acp import schema
 
-from engine.commands.drawing import drawn
+from engine.display.escapes import drawn
 
 MOST_OUTPUT = 4_000
 """Characters of an output that are shown, the last ones."""

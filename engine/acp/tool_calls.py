@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from acp import schema
 
 from engine.acp.texts import cut, end_of, fenced, prose, text_content, title
-from engine.commands.asking import proposal_notes
-from engine.commands.drawing import drawn, drawn_diff
+from engine.display.escapes import drawn, drawn_diff
+from engine.display.proposals import proposal_notes
 from engine.functions.paths import path_readable, path_scheme
 
 if TYPE_CHECKING:

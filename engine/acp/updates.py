@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from acp import schema
 
 from engine.acp.texts import MOST_OUTPUT, end_of, fenced, prose, text_content
-from engine.commands.drawing import drawn
-from engine.commands.folding import Draft
+from engine.display.draft import Draft
+from engine.display.escapes import drawn
 
 from .tool_calls import Status, call_id, call_of, shown_call
 

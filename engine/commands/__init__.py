@@ -1,1 +1,1 @@
-"""Commands of the CLI."""
+"""Commands of the command line, in the groups of its help."""

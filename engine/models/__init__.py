@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from engine import plugins
 from engine.errors import NotFound
 
 if TYPE_CHECKING:
@@ -74,6 +73,7 @@ def _remote(name: str, keys: Keys | None) -> Model | None:
 def _from_plugin(name: str) -> Model:
     from difflib import get_close_matches
 
+    from engine import plugins
     from engine.keys.providers import PROVIDERS
 
     found = plugins.model(name)

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, TextIO
 from unittest.mock import patch
 
-from engine.cli import main
+from engine.cli.main import main
 
-ENGINE = [sys.executable, "-c", "import sys; from engine.cli import main; sys.exit(main())"]
+ENGINE = [sys.executable, "-c", "import sys; from engine.cli.main import main; sys.exit(main())"]
 SECONDS = 300
 """How long a process may take before a test gives it up, on the slowest machine."""
 _cache = tempfile.TemporaryDirectory(prefix="engine-cache-")

@@ -74,7 +74,7 @@ def test_an_adapter_that_is_none_is_told_in_a_line(folder: Path, name: str, told
 
 
 def test_without_the_library_the_command_says_what_to_install(folder: Path) -> None:
-    code = "import sys; sys.modules['acp'] = None; from engine.cli import main; sys.exit(main(['serve', 'acp']))"
+    code = "import sys; sys.modules['acp'] = None; from engine.cli.main import main; sys.exit(main(['serve', 'acp']))"
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("engine: the library of the protocol is missing; pip install ")
@@ -83,7 +83,7 @@ def test_without_the_library_the_command_says_what_to_install(folder: Path) -> N
 
 def test_help_imports_neither_the_library_nor_what_it_brings() -> None:
     code = (
-        "import sys; from engine.cli import main; main(['serve', 'acp', '--help']); "
+        "import sys; from engine.cli.main import main; main(['serve', 'acp', '--help']); "
         "print([name for name in ('acp', 'pydantic', 'asyncio') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

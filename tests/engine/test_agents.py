@@ -20,8 +20,8 @@ import pytest
 from driving import DONE, GO_ON, script
 
 import engine
-from engine.commands.asking import instruction_lines
 from engine.errors import ValidationError
+from engine.terminal.proposals import instruction_lines
 
 
 def sent(db: engine.Database, turn: int, role: str, run: str = "demo") -> str:

@@ -375,7 +375,7 @@ def test_hostile_input_harms_nothing(chat: OpenChat, folder: Path, tmp_path: Pat
 
 def test_only_this_command_imports_the_library(folder: Path) -> None:
     lines = "main(['runs']); main(['chat', '--help']); print('prompt_toolkit' in sys.modules)"
-    program = f"import sys; from engine.cli import main; {lines}"
+    program = f"import sys; from engine.cli.main import main; {lines}"
     assert run_command(folder, sys.executable, "-c", program).stdout.endswith("False\n")
 
 

@@ -76,6 +76,6 @@ def test_a_line_without_end_is_refused(folder: Path, model: str) -> None:
 
 
 def test_it_works_without_the_library_for_terminals(folder: Path, model: str) -> None:
-    hidden = "import sys; sys.modules['prompt_toolkit'] = None; from engine.cli import main; sys.exit(main())"
+    hidden = "import sys; sys.modules['prompt_toolkit'] = None; from engine.cli.main import main; sys.exit(main())"
     done = run_command(folder, ENGINE[0], "-c", hidden, "chat", "--model", model, stdin="First\n")
     assert (done.returncode, done.stdout) == (0, "one\n"), done.stderr

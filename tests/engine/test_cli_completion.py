@@ -20,7 +20,7 @@ import pytest
 from engine_cli import ENGINE, SECONDS, database, engine, environment, script
 
 import engine as library
-from engine.cli import complete
+from engine.cli.main import complete
 
 ANSWERS = [
     '<set path="known://plan">go</set><set path="known://$(touch pwned) x">b</set><update status="102">on</update>',

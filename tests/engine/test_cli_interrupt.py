@@ -28,9 +28,9 @@ from terminal import OpenTerminal
 from timing import wait_until
 
 import engine as library
-from engine.commands.driving import drive
-from engine.commands.interrupt import tell
 from engine.driving.lease import Lease
+from engine.terminal.driver import drive
+from engine.terminal.interrupt import tell
 
 Started = Callable[..., subprocess.Popen[str]]
 
@@ -180,7 +180,7 @@ def test_a_second_ctrl_c_ends_the_process_at_once(folder: Path, tmp_path: Path, 
 
 def test_ctrl_c_before_the_command_line_is_read_ends_without_a_traceback(folder: Path) -> None:
     program = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from engine.cli import main; "
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from engine.cli.main import main; "
         "sys.setprofile(lambda frame, *_: frame.f_code.co_name == 'get_command' and signal.raise_signal(2)); "
         "sys.exit(main(['runs']))"
     )
@@ -188,7 +188,7 @@ def test_ctrl_c_before_the_command_line_is_read_ends_without_a_traceback(folder:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-@pytest.mark.parametrize("module", ["engine.cli", "typer"])
+@pytest.mark.parametrize("module", ["engine.cli.main", "typer"])
 def test_ctrl_c_while_the_command_is_imported_ends_it_without_a_traceback(folder: Path, module: str) -> None:
     program = (
         "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); sys.argv[1:] = ['runs']; "

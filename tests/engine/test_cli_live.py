@@ -11,7 +11,8 @@ import pytest
 from engine_cli import on_terminal, screen, script
 from rich.cells import cell_len
 
-from engine.commands.folding import Draft, LastLines
+from engine.display.draft import Draft
+from engine.terminal.live_area import LastLines, draft_lines
 
 LOUD = (
     'for i in $(seq 1 300); do echo "line $i: \\033[2J日本語 and more than forty columns"; done; '
@@ -70,11 +71,11 @@ def test_an_answer_is_shown_while_it_is_written(written: str, shown: list[str]) 
     draft = Draft()
     for character in written:
         draft.hear(character)
-    assert [line.rstrip() for line in draft.lines(40)] == shown
+    assert [line.rstrip() for line in draft_lines(draft, 40)] == shown
 
 
 def test_prose_that_turns_out_to_be_other_is_mended() -> None:
     draft = Draft()
     for at, text in ((0, "I look"), (6, " at it <"), (6, ".")):
         draft.tell(at, text)
-    assert draft.lines(40) == ["    I look."]
+    assert draft_lines(draft, 40) == ["    I look."]

@@ -14,7 +14,7 @@ from audit import audit
 from engine_cli import database, engine, on_terminal, script
 from rich.cells import cell_len
 
-from engine.commands.wrapping import wrapped
+from engine.terminal.wrapping import wrapped
 
 FAMILY = "👩‍👩‍👧"
 PROMPT = f"Mend it.\nשלום עולם, 日本語のテキスト {FAMILY}, and a line that is longer than a terminal of forty columns."

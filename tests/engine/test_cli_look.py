@@ -17,9 +17,9 @@ from audit import audit
 from engine_cli import READ_AND_ANSWER, database, engine, on_terminal, run_command, script
 
 import engine as library
-from engine import cli
-from engine.commands import grouped
-from engine.commands.tree import COMMANDS, DAILY
+from engine.cli import groups as grouped
+from engine.cli import main as cli
+from engine.cli.tree import COMMANDS, DAILY
 
 MOST_MODULES = 260
 """There are fewer that `engine --help` imports over a bare Python 3.11."""
@@ -131,12 +131,12 @@ def test_version_is_that_of_the_package(tmp_path: Path) -> None:
 
 def test_a_command_imports_no_module_of_another(tmp_path: Path) -> None:
     code = (
-        "import sys; from engine.cli import main; main(['costs', '--help']); "
+        "import sys; from engine.cli.main import main; main(['costs', '--help']); "
         "print(*sorted(name for name in sys.modules if name.startswith('engine.commands.')), file=sys.stderr)"
     )
     imported = run_command(tmp_path, sys.executable, "-c", code).stderr.split()
-    assert "engine.commands.costs" in imported
-    modules = {f"engine.commands.{place.module}" for place in COMMANDS.values()} - {"engine.commands.costs"}
+    assert "engine.commands.look.costs" in imported
+    modules = {f"engine.commands.{place.module}" for place in COMMANDS.values()} - {"engine.commands.look.costs"}
     assert modules & set(imported) == set()
 
 
@@ -181,7 +181,7 @@ def read(reader: Any, value: Any, parameter: Any) -> Any:
 def test_help_imports_little(tmp_path: Path) -> None:
     # what it costs in milliseconds is measured by `make bench`
     code = (
-        "import sys; bare = set(sys.modules); from engine.cli import main; main(['--help']); "
+        "import sys; bare = set(sys.modules); from engine.cli.main import main; main(['--help']); "
         "print(*set(sys.modules) - bare, file=sys.stderr); "
         "main(['log', 'demo', '--json', '--db', 'none.db']); assert 'pydantic' not in sys.modules"
     )
@@ -202,7 +202,7 @@ def test_help_imports_little(tmp_path: Path) -> None:
         "wcmatch",
         "xllamacpp",
     }
-    assert {"typer", "engine.cli"} <= set(imported)
+    assert {"typer", "engine.cli.main"} <= set(imported)
     assert heavy & set(imported) == set()
     assert len(imported) <= MOST_MODULES
 

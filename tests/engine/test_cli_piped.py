@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from engine_cli import EDIT_AND_RUN, ENGINE, database, engine, environment, script
 
-import engine.commands.piped as piped
+import engine.terminal.standard_input as piped
 from engine.driving.runs import joined
 
 ANSWERS = ['<update status="200">Done.</update>'] * 3

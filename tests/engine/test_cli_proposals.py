@@ -16,10 +16,11 @@ from engine_cli import EDIT_AND_RUN, QUESTION, database, engine, on_terminal, sc
 from terminal import OpenTerminal
 
 import engine as library
-from engine.commands.asker import always_target as folder_of
-from engine.commands.asking import asked_once, user_name
-from engine.commands.exits import INTERRUPTED
+from engine.display.proposals import always_target as folder_of
 from engine.functions.patterns.kinds import pattern_match
+from engine.system.user import user_name
+from engine.terminal.exit_codes import INTERRUPTED
+from engine.terminal.questions import asked_once
 
 ON = '<update status="102">on</update>'
 

@@ -21,7 +21,8 @@ from driving import script as made_script
 from engine_cli import database, engine, script
 
 import engine as library
-from engine.commands.exits import exit_code, words_for_end
+from engine.display.statuses import words_for_end
+from engine.terminal.exit_codes import exit_code
 
 ASKS = "<sh>touch made</sh>"
 GO = '<get path="notes.md"/>'

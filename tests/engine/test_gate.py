@@ -17,7 +17,7 @@ from engine_cli import engine, script
 from fresh import stays_open
 
 import engine as library
-from engine.commands.asker import always_target
+from engine.display.proposals import always_target
 from engine.effects import gate
 from engine.functions.patterns.kinds import pattern_match
 from engine.trust.rights import Rights

@@ -15,8 +15,8 @@ from engine_cli import database, engine, on_terminal, script
 from fresh import stays_open
 
 import engine as library
-from engine.commands import hiding
-from engine.commands.printing import one_line, visible
+from engine.display import demo_mode as hiding
+from engine.terminal.printing import one_line, visible
 
 ANSWERS = [
     '<get path="notes.md"/><update status="102">I read what Acme\nGmbH says</update>',

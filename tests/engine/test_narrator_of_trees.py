@@ -5,8 +5,8 @@ spec: @live_progress
 
 from __future__ import annotations
 
-from engine.commands.folding import Area
-from engine.commands.narrator import Narrator
+from engine.terminal.live_area import Area
+from engine.terminal.progress import Narrator
 
 
 def test_nothing_is_drawn_over_the_question_of_a_child() -> None:

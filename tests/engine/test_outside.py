@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.commands.outside import edited, paged
+from engine.terminal.editor_and_pager import edited, paged
 
 
 def program(folder: Path, text: str) -> str:

@@ -23,7 +23,7 @@ from sandboxed import require_sandbox
 from terminal import OpenTerminal
 
 import engine as library
-from engine.commands.asking import user_name
+from engine.system.user import user_name
 
 pytestmark = pytest.mark.slow
 

@@ -22,9 +22,9 @@ from jinja2 import FunctionLoader
 
 import engine
 from engine import plugins
-from engine.commands.differences import difference
-from engine.commands.exits import FAILED, exit_code
 from engine.packets import layout
+from engine.terminal.diffs import difference
+from engine.terminal.exit_codes import FAILED, exit_code
 
 pytestmark = pytest.mark.usefixtures("in_folder")
 

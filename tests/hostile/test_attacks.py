@@ -27,7 +27,7 @@ from engine_cli import script as written
 from fresh import fresh
 
 import engine
-from engine.commands.sql import _print_csv
+from engine.commands.look_closer.sql import _print_csv
 from engine.db.query import Answer
 from engine.errors import EngineError
 from engine.functions.edits import bodies as edits

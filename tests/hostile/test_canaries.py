@@ -30,7 +30,8 @@ IN_ADDRESS = base64.b64encode(f"ada:{CANARY}-url".encode()).decode()
 SENT = {**{provider: f"Bearer {key}" for provider, key in KEYS.items()}, "ollama": f"Basic {IN_ADDRESS}"}
 PLANTED = (".env", ".engine/keys.toml", "home/.config/engine/keys.toml", "key")
 ENGINE = (
-    "import json, sys; from engine.cli import main; more = json.load(sys.stdin); main(); [main(each) for each in more]"
+    "import json, sys; from engine.cli.main import main; more = json.load(sys.stdin); main(); "
+    "[main(each) for each in more]"
 )
 READ_ALL = (
     "env; cat /proc/self/environ /proc/$PPID/environ /proc/[0-9]*/environ .env .engine/keys.toml; ps auxeww; true"
@@ -199,7 +200,7 @@ def test_an_engine_that_is_killed_shows_and_leaves_no_key(tmp_path: Path, end: s
         if end == signal.SIGABRT:  # a key that comes from a file alone must not be in a dump either
             for name in ("OPENAI_API_KEY", "OTHER_TOKEN", "OLLAMA_BASE_URL"):
                 del planted.environment[name]
-        process = planted.start("from engine.cli import main; main()", *prompt("cerebras"))
+        process = planted.start("from engine.cli.main import main; main()", *prompt("cerebras"))
         pids.append(process.pid)
         stdout, stderr = process.communicate(b"", 300)
     assert process.returncode == -end

@@ -22,7 +22,7 @@ from engine_cli import engine as command
 from fresh import fresh, stays_open, take_in_all
 
 import engine
-from engine.cli import command_line
+from engine.cli.main import command_line
 from engine.errors import EngineError
 from engine.models.protocol import Completion, Request, ToolCall
 

@@ -53,7 +53,7 @@ COMMANDS = [
 ENGINE = [
     sys.executable,
     "-c",
-    "import json, sys; from engine.cli import main; more = json.load(sys.stdin); main(); [main(each) for each in more]",
+    "import json, sys; from engine.cli.main import main; more = json.load(sys.stdin); main(); [main(each) for each in more]",
 ]
 NOBODY = 65534
 

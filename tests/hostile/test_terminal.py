@@ -9,9 +9,9 @@ import io
 
 import pytest
 
-from engine.commands.printing import print_json, print_table
-from engine.commands.sql import _print_csv, print_answer
+from engine.commands.look_closer.sql import _print_csv, print_answer
 from engine.db.query import Answer
+from engine.terminal.printing import print_json, print_table
 
 EVIL = "\x1b]0;title\x07\x1b[2J\x9b31m\u202e"
 ROWS = [(EVIL, f"{EVIL}\nline"), (None, b"\x1b")]

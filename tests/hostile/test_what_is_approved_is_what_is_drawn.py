@@ -18,8 +18,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine.commands.asking import proposal_lines, proposal_notes
-from engine.commands.drawing import drawn, drawn_diff, drawn_json, scripts_mixed
+from engine.display.escapes import drawn, drawn_diff, drawn_json, scripts_mixed
+from engine.display.proposals import proposal_notes
+from engine.terminal.proposals import proposal_lines
 
 HIDDEN = (
     "\r\x0b\x0c\x1b\x7f\x85\x9b\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u180b\u180e\u2000\u2003\u200b\u200c\u200d\u200e\u200f"

@@ -23,7 +23,7 @@ from campaign import CAMPAIGN
 from golden import schema_dump
 
 import engine
-from engine.commands.shared import open_to_write
+from engine.cli.databases import open_to_write
 from engine.db import connections
 from engine.db.connections import connect_to_read
 from engine.schema import update

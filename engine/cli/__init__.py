@@ -1,0 +1,1 @@
+"""The command line: its tree, its words and options, and the files that it means."""

@@ -1,0 +1,69 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .completion import complete_effort, complete_key_source
+
+DbOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--db",
+        metavar="PATH",
+        readable=False,
+        help="The database; default: .engine/engine.db of this folder or the nearest above it.",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+KeepOutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep-output",
+        metavar="FILE",
+        readable=False,
+        help="Append the output of shell commands to this file, outside of the folder.",
+    ),
+]
+WaitOption = Annotated[
+    bool,
+    typer.Option("--wait/--no-wait", help="Wait for background commands that were kept, or stop them."),
+]
+KeyFromOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--key-from",
+        metavar="PROVIDER=SOURCE",
+        help="Where to read that provider's key: env:VARIABLE, file:PATH, .env, project or user.",
+        autocompletion=complete_key_source,
+    ),
+]
+DemoOption = Annotated[
+    bool,
+    typer.Option("--demo", help="Hide parts of paths and the names in the setting demo_names."),
+]
+EffortOption = Annotated[
+    str | None,
+    typer.Option(
+        "--effort",
+        metavar="LEVEL",
+        help="How hard the model thinks: none, minimal, low, medium, high, xhigh or max. The run keeps it.",
+        autocompletion=complete_effort,
+    ),
+]
+
+
+def is_alone(context: typer.Context, *options: object) -> bool:
+    """Whether a group of commands was called without one of them, so that it lists; `options` are those given to it."""
+    if context.invoked_subcommand and any(options):
+        group = f"engine {context.info_name} {context.invoked_subcommand}"
+        raise typer.BadParameter(f"options go behind the subcommand: {group} …")
+    return not context.invoked_subcommand
+
+
+GlobalOption = Annotated[bool, typer.Option("--global", help="Use it in every folder of this database.")]
+
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -1,0 +1,79 @@
+"""`engine serve rpc`: serves runs to other programs by JSON-RPC over WebSocket."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engine.cli.databases import open_to_write, open_unasked, use_keys
+from engine.cli.options import DbOption, KeyFromOption
+from engine.terminal.printing import say, visible
+
+if TYPE_CHECKING:
+    from engine.api.database import Database
+
+
+def rpc(
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            "--root", metavar="FOLDER", readable=False, help="Serve this folder and those below it; default: this one."
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen on; 0: any that is free.")
+    ] = 3044,
+    socket: Annotated[
+        Path | None,
+        typer.Option("--socket", metavar="PATH", help="Listen on a Unix socket instead, which only you can open."),
+    ] = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option("--origin", metavar="URL", help="Web pages of this origin may connect, too; may be repeated."),
+    ] = None,
+    key_from: KeyFromOption = None,
+    db: DbOption = None,
+) -> None:
+    """Serve runs to other programs by JSON-RPC over WebSocket.
+
+    A program connects with the token that .engine/rpc.json says while the server runs ("Authorization: Bearer TOKEN", or
+    ?token=TOKEN), or that you choose with the variable ENGINE_RPC_TOKEN. 'discover' lists the methods. Ctrl-C ends the
+    server; runs that are under way can be resumed.
+
+    \b
+    Examples:
+      engine serve rpc
+      engine serve rpc --root ~/work --port 0
+      engine serve rpc --socket /tmp/engine.sock
+      engine serve rpc --origin http://localhost:5173
+    """
+    from importlib.util import find_spec
+
+    from engine.errors import EngineError, NotFound
+    from engine.system.installing import how_to_install
+
+    if find_spec("websockets") is None:
+        raise EngineError(f"engine serve rpc needs the extra rpc; run: {how_to_install('rpc')}")
+    from engine.rpc.serving import Place, serve
+
+    top = root or Path.cwd()
+    if not top.is_dir():
+        raise NotFound(f"{top}: there is no such folder")
+    # a person is asked about the file of this folder only, before clients come
+    open_to_write(db, top).close()
+
+    def open_database(folder: Path) -> Database:
+        database = open_unasked(db, folder)
+        use_keys(database, key_from)
+        return database
+
+    def told(url: str, said: Path | None) -> None:
+        token = f"; the token is in {visible(str(said))}" if said else ""
+        say(f"serving {visible(str(top.resolve()))} at {url}{token}")
+
+    place = Place(host, port, socket, tuple(origin or ()))
+    serve(open_database, top, place, told, os.environ.get("ENGINE_RPC_TOKEN") or None)

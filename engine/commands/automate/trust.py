@@ -1,0 +1,83 @@
+"""`engine trust`: shows what would act in a file from elsewhere, and trusts it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from engine.cli.databases import look_at
+from engine.cli.foreign_files import show_acts
+from engine.cli.options import DbOption, JsonOption
+from engine.terminal.exit_codes import FAILED
+from engine.terminal.printing import print_json, print_text, say
+
+
+def trust(
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Trust what is shown without asking.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Trust nothing in the file any more.")] = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Show what would act in a file from elsewhere, and trust it.
+
+    First objects on the engine's tables, such as triggers, that neither the engine nor an installed plugin made; then,
+    of a file that your engine has not made, what it would do if it were driven. Your decision is kept in your own folders,
+    for this file only. The exit code is 1 if the file stays untrusted, also if nobody can be asked. With --json it only
+    shows, unless you add --yes.
+
+    \b
+    Examples:
+      engine trust
+      engine trust --db agent.db --yes
+    """
+    from engine.api import trust as trusting
+    from engine.system.locate import database_to_read
+
+    path = database_to_read(db, Path.cwd())
+    if forget:
+        trusting.forget(path)
+        say(f"{path}: nothing of it is trusted")
+        return
+    with look_at(path) as database:
+        unknown, digest = database.unknown, database.unknown_digest
+    allowed = not unknown or trusting.trusted(path) == digest
+    acts = trusting.acts_of(path, digest) if allowed else []
+    if as_json:
+        print_json([*(each._asdict() for each in unknown), *(dict(zip(_COLUMNS, act, strict=True)) for act in acts)])
+        if not yes:
+            raise typer.Exit(FAILED if acts or not allowed else 0)
+    else:
+        for each in unknown:
+            print_text(f"{each}:\n{each.sql}\n")
+    if unknown and not allowed:
+        if not _confirms("Let this act?", yes=yes):
+            _refuse(path)
+        trusting.remember(path, digest)
+        acts = trusting.acts_of(path, digest)
+    if acts:
+        show_acts(path, acts, len(acts))
+        if not _confirms("Let it do so?", yes=yes):
+            _refuse(path)
+        trusting.know(path, digest if unknown else False, acts)
+    if unknown or acts:
+        say(f"{path}: trusted")
+    else:
+        say(f"{path}: is yours, or would do nothing by itself")
+
+
+def _refuse(path: Path) -> NoReturn:
+    """Say that the file is not trusted, and exit as a command that was refused."""
+    from engine.errors import PermissionDenied
+
+    raise PermissionDenied(f"{path}: not trusted; 'engine trust --yes' trusts what is shown")
+
+
+_COLUMNS = ("kind", "run", "what")
+
+
+def _confirms(question: str, *, yes: bool) -> bool:
+    from engine.terminal.questions import at_terminal, says_yes
+
+    return yes or (at_terminal() and says_yes(question))

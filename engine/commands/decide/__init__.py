@@ -1,0 +1,1 @@
+"""The commands of the group Decide, and those below `engine allow`."""

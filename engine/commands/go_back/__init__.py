@@ -1,0 +1,1 @@
+"""The commands of the group Go back: undo, rewind, fork."""

@@ -1,0 +1,120 @@
+"""`engine mcp`: what servers offer, asked for at the command line. What a person calls nobody else decides on."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from engine.cli.options import JsonOption
+from engine.terminal.exit_codes import FAILED
+from engine.terminal.printing import print_json, print_text
+
+NameArgument = Annotated[str, typer.Argument(metavar="SERVER", help="The name of a server; see 'engine mcp list'.")]
+WordsArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Arguments; or one text, a JSON object.")
+]
+
+
+def show(name: NameArgument, as_json: JsonOption = False) -> None:
+    """Connect to a server, and show its tools, resources and prompts. Exits 0 if it works.
+
+    \b
+    Examples:
+      engine mcp show files
+      engine mcp show files --json | jq '.items[].name'
+    """
+    from .mcp_calls import connected
+    from .mcp_lists import print_offered
+
+    with connected([name]) as registry:
+        print_offered(registry.clients.servers[name], registry.clients.offered[name], as_json=as_json)
+
+
+def search(
+    words: Annotated[str, typer.Argument(metavar="WORDS", help="The words to search for.")],
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, max=1000, help="The highest number of results.")
+    ] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Search in the tools, resources and prompts of all servers; the best first.
+
+    \b
+    Examples:
+      engine mcp search "create an issue"
+    """
+    from .mcp_calls import connected
+    from .mcp_lists import print_items
+
+    with connected(None) as registry:
+        print_items(registry.search(words)[:limit], as_json=as_json)
+
+
+def call(
+    name: NameArgument,
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="Its name, as the server has it.")],
+    words: WordsArgument = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Call a tool, and print what it says. Exits 1 if it fails.
+
+    \b
+    Examples:
+      engine mcp call files read_file path=README.md
+      engine mcp call tracker create_issue '{"title": "It rains", "labels": ["roof"]}'
+    """
+    from .mcp_calls import call_tool, connected
+
+    with connected([name]) as registry:
+        said = call_tool(registry, name, tool, words or [])
+    if as_json:
+        print_json(said)
+    else:
+        print_text(said["text"])
+    if said["failed"]:
+        raise typer.Exit(FAILED)
+
+
+def read(
+    name: NameArgument,
+    uri: Annotated[str, typer.Argument(metavar="URI", help="The address of a resource.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Print the text of a resource.
+
+    \b
+    Examples:
+      engine mcp read files file:///srv/notes.md
+    """
+    from .mcp_calls import connected
+
+    with connected([name]) as registry:
+        text, kind = registry.read(name, uri)
+    if as_json:
+        print_json({"uri": uri, "mime_type": kind, "text": text})
+    else:
+        print_text(text)
+
+
+def prompt(
+    name: NameArgument,
+    prompt_name: Annotated[str, typer.Argument(metavar="PROMPT", help="The name of a prompt.")],
+    words: WordsArgument = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the text of a prompt, such as for 'engine run -'.
+
+    \b
+    Examples:
+      engine mcp prompt office review room=A | engine run -
+    """
+    from .mcp_calls import arguments_of, connected
+
+    with connected([name]) as registry:
+        given = {key: str(value) for key, value in arguments_of(words or [], {}).items()}
+        text = registry.prompt(name, prompt_name, given)
+    if as_json:
+        print_json({"server": name, "prompt": prompt_name, "text": text})
+    else:
+        print_text(text)

@@ -1,0 +1,1 @@
+"""The commands of the group Look, and those below `engine runs`."""

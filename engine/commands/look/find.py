@@ -1,0 +1,132 @@
+"""`engine find`: search what was said, done and read in runs, and what is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from engine.cli.databases import open_existing, open_to_read
+from engine.cli.options import DbOption, JsonOption
+from engine.cli.run_argument import RunFilter, run_or_latest
+from engine.terminal.printing import one_line, print_json, print_table, say, shown_path
+
+if TYPE_CHECKING:
+    from engine.api.database import Database
+
+_SHOWN_FROM = 2_000
+"""Texts that are read from so many on are told of."""
+_BEFORE, _AROUND = 40, 160
+"""Characters of a text that are shown before the hit, and besides it."""
+
+# Not LIKE, whose patterns must be short. lower() folds A to Z, as LIKE does.
+_HITS = f"""
+select
+    run, turn, at, kind, path,
+    trim(replace(replace(
+        substr(text, max(place - {_BEFORE}, 1), length(:text) + {_AROUND}), char(13), ''
+    ), char(10), ' ')) as snippet
+from (
+    select run, turn, at, kind, path, text, instr(lower(text), lower(:text)) as place
+    from said
+    where :run is null or run = :run
+)
+where place > 0
+order by at desc, run, turn desc
+"""  # noqa: S608 - two constants
+
+
+def find(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for.")],
+    run: RunFilter = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The highest number of hits.")] = 50,
+    seconds: Annotated[
+        float, typer.Option("--timeout", metavar="N", min=0.001, help="Stop searching after N seconds.")
+    ] = 10.0,
+    meaning: Annotated[
+        bool, typer.Option("--meaning", help="Also list entries, files, rules, skills and tools about it.")
+    ] = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Search prompts, answers, results, files and entries.
+
+    It also searches reasoning, errors, proposals and decisions. The latest hits come first. Letter case is ignored (A-Z).
+    Times are in UTC.
+
+    --meaning adds a list of the tools, skills, rules, files and entries about TEXT, the best first. With the extra
+    'meaning' they are found by meaning, otherwise by words. This stores an index in the database.
+
+    \b
+    Examples:
+      engine find "port 8080"
+      engine find TODO demo --json
+      engine find --meaning "who may approve a payment"
+    """
+    from engine.db.query import answer
+    from engine.errors import EngineError
+
+    if not text:
+        raise typer.BadParameter("the text is empty; name what to look for")
+    with _opened(db, meaning) as database:
+        alias = None if run is None else run_or_latest(database, run)
+        try:
+            found = answer(database, _HITS, {"text": text, "run": alias}, limit=limit, seconds=seconds)
+        except EngineError as error:
+            if error.status != 504:
+                raise
+            raise EngineError(
+                f"the search took longer than {seconds:g} s; name a RUN to search, or allow more with --timeout", 504
+            ) from error
+        known = _known(database, text, alias, limit) if meaning else []
+    rows = [*found.dicts(), *known]
+    if as_json:
+        print_json(rows)
+    else:
+        shown = [{**row, "path": shown_path(row["path"] or "")} for row in rows]
+        print_table(shown, found.columns, f"nothing that was said, done or read holds {text!r}")
+    if found.cut:
+        say(f"the latest {limit:,} hits; --limit N gives more")
+
+
+def _opened(db: Path | None, meaning: bool) -> Database:
+    """The database; open for writing where the index of what is known is to be brought up to date."""
+    return open_existing(db) if meaning else open_to_read(db)
+
+
+def _known(database: Database, text: str, alias: str | None, limit: int) -> list[dict[str, Any]]:
+    """What is about `text`, in the columns of the hits; of a run only entries that it sees."""
+    from engine.discovery.embedders import embedder, missing
+    from engine.discovery.finding import discover_or_words
+
+    if embedder() is None:
+        say(f"found by words alone; {missing()}")
+    run = database.value("select id from runs where alias = ?", (alias,))
+    kinds = ("skill", "entry") if run else ("tool", "skill", "rule", "mcp", "entry")
+    found, failure = discover_or_words(database, text, kinds=kinds, run_id=run, limit=min(limit, 20), progress=_told)
+    if failure:
+        say(f"found by words alone; {one_line(failure, 300)}")
+    return [
+        {
+            "run": alias,
+            "turn": None,
+            "at": None,
+            "kind": row["kind"],
+            "path": _path(row) if row["line"] == 1 else f"{_path(row)}:{row['line']}",
+            "snippet": " ".join(row["beginning"].split())[: _BEFORE + _AROUND],
+        }
+        for row in found
+    ]
+
+
+def _path(found: dict[str, Any]) -> str:
+    return f"skill://{found['name']}" if found["kind"] == "skill" else str(found["name"])
+
+
+def _told(done: int, total: int) -> None:
+    if total > _SHOWN_FROM:
+        say(f"reading texts: {done:,} of {total:,}", dim=True)
+
+
+__all__ = ["find"]

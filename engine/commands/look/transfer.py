@@ -1,0 +1,149 @@
+"""`engine runs export`, `import` and `move`: a run as a file, and from one database to another.
+
+spec: @run_files
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engine.cli.completion import complete_run
+from engine.cli.databases import open_existing, open_to_read, open_to_write
+from engine.cli.options import DbOption, JsonOption
+from engine.cli.run_argument import RunArgument, run_or_latest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.trust.known_files import Act
+
+_MOST_ACTS = 20
+"""Acts that are shown before a question."""
+
+
+def export(
+    run: RunArgument = None,
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="FILE", help="Where to write; - is stdout. Default: RUN.jsonl.", show_default=False),
+    ] = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Write a run to a text file, to keep it or send it.
+
+    The file holds the run, its child runs and the runs that it was forked from. The same run always gives the same file.
+    Settings, keys and rights are not in it; the texts that the run has read and written are.
+
+    \b
+    Examples:
+      engine runs export demo
+      engine runs export demo backup/demo.jsonl
+      engine runs export demo - | sha256sum
+    """
+    from engine.terminal.printing import print_json, print_text
+    from engine.transfer.writing import text_of
+
+    with open_to_read(db) as database:
+        alias = run_or_latest(database, run)
+        if file == "-":
+            typer.echo(text_of(database, alias).decode(), nl=False)
+            return
+        path = Path(file or f"{alias}.jsonl")
+        digest = database.export_run(alias, path)
+    if as_json:
+        print_json({"run": alias, "file": str(path), "sha256": digest, "bytes": path.stat().st_size})
+    else:
+        print_text(f"{alias}: exported to {path}, {path.stat().st_size / 1e6:.1f} MB")
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that 'engine runs export' wrote.")],
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="The name of the run here.", show_default=False)
+    ] = None,
+    root: Annotated[
+        Path | None,
+        typer.Option("--root", metavar="FOLDER", help="The folder that the run works in.", show_default=False),
+    ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Import a run even if it would act, such as continue a prompt.")
+    ] = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Import a run that was exported, into this folder's database.
+
+    The file is checked first. If it is damaged or was made by hand, nothing is imported. Without --root the run belongs to
+    no folder, so it changes no files. If its name is taken, it gets -2.
+
+    \b
+    Examples:
+      engine runs import demo.jsonl
+      engine runs import demo.jsonl --name demo-of-ada --root .
+    """
+    from engine.terminal.printing import print_json, print_text
+    from engine.terminal.questions import at_terminal, end_unless_yes
+    from engine.transfer.importing import ForeignRun
+
+    with open_to_write(db) as database:
+        try:
+            alias = database.import_run(file, name=name, root=root, trust=trust)
+        except ForeignRun as error:
+            if not at_terminal():
+                raise
+            _show(file, error.acts)
+            end_unless_yes("Import it?")
+            alias = database.import_run(file, name=name, root=root, trust=True)
+    if as_json:
+        print_json({"run": alias, "file": str(file)})
+    else:
+        print_text(alias)
+
+
+def _show(file: Path, acts: Sequence[Act]) -> None:
+    from engine.terminal.printing import say, visible
+    from engine.trust.known_files import told
+
+    say(f"{visible(str(file))}:", "yellow")
+    for act in acts[:_MOST_ACTS]:
+        say(f"  {visible(told(act))}")
+    if len(acts) > _MOST_ACTS:
+        say(f"  … {len(acts) - _MOST_ACTS} more", "yellow")
+
+
+def move(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to move.", autocompletion=complete_run)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The database to move it to; a new one is created.")],
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="The name of the run there.", show_default=False)
+    ] = None,
+    root: Annotated[
+        Path | None,
+        typer.Option("--root", metavar="FOLDER", help="The folder that the run works in there.", show_default=False),
+    ] = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Move a run and its child runs to another database.
+
+    The run is removed here once it is stored there. If the move is interrupted, run it again. Without --root the
+    run belongs to no folder there, so it changes no files. Runs that it was forked from are copied.
+
+    \b
+    Examples:
+      engine runs move demo archive.db
+      engine runs move demo ~/work/.engine/engine.db --root ~/work
+    """
+    from engine.terminal.printing import print_json, print_text
+
+    with open_existing(db) as database, open_to_write(file) as target:
+        alias = run_or_latest(database, run)
+        moved = database.move_run(alias, target, name=name, root=root)
+    if as_json:
+        print_json({"run": alias, "moved_to": str(file), "name": moved})
+    else:
+        print_text(f"{alias}: moved to {file}" + ("" if moved == alias else f" as {moved}"))

@@ -1,0 +1,133 @@
+"""`engine packet`: prints, compares and verifies the packets that a run sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engine.cli.completion import complete_turn
+from engine.cli.databases import open_to_read
+from engine.cli.options import DbOption, JsonOption
+from engine.cli.run_argument import RunArgument, run_or_latest
+from engine.terminal.diffs import difference, print_difference
+from engine.terminal.printing import print_json, print_text, say
+
+if TYPE_CHECKING:
+    from engine.api.database import Database
+    from engine.db.database import Row
+    from engine.errors import EngineError
+
+_SENT = (
+    "select k.turn, k.role, k.sha256, k.text from past_turns as p join packet_texts as k on k.run = p.source "
+    "and k.turn = p.turn where p.run = :run and k.role = coalesce(:role, k.role)"
+)
+"""The messages that a run sent or inherited from the run that it was forked from, all or those of one role."""
+
+
+def packet(
+    run: RunArgument = None,
+    turn: Annotated[
+        int | None, typer.Argument(metavar="TURN", help="The turn; default: the latest.", autocompletion=complete_turn)
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option("--role", metavar="ROLE", help="Only the text of this message: system or user.")
+    ] = None,
+    diff: Annotated[
+        int | None,
+        typer.Option(
+            "--diff", metavar="M", help="Only the unified diff from the packet of turn M.", autocompletion=complete_turn
+        ),
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check the stored packets against their hashes, of all turns or of TURN.")
+    ] = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Print exactly what the model was sent in a turn.
+
+    \b
+    Examples:
+      engine packet
+      engine packet demo 3
+      engine packet demo 3 --role user | less
+      engine packet demo 5 --diff 3
+      engine packet demo --verify
+    """
+    with open_to_read(db) as database:
+        alias = run_or_latest(database, run)
+        if verify:
+            _verify(database, alias, turn, role, as_json=as_json)
+            return
+        rows = _messages(database, alias, turn, role or ("user" if diff is not None else None))
+        if diff is not None:
+            _print_difference(_messages(database, alias, diff, role or "user")[0], rows[0], as_json=as_json)
+            return
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        if role is None:
+            print_text(
+                f"==== turn {row['turn']}, {row['role']}, {len(row['text']):,} characters, sha256 {row['sha256']}"
+            )
+        print_text(row["text"])
+
+
+def _messages(database: Database, alias: str, turn: int | None, role: str | None) -> list[Row]:
+    """The messages of a turn's packet, by default the latest; raises `NotFound` (404) where none was sent."""
+    rows = database.rows(
+        f"{_SENT} and p.turn = coalesce(:turn, "  # noqa: S608 - ours
+        "(select max(o.turn) from past_turns as o join packets as s on s.turn_id = o.turn_id where o.run = :run)) "
+        "order by k.ordinal",
+        {"run": alias, "turn": turn, "role": role},
+    )
+    if not rows:
+        raise _not_sent(alias, turn, role)
+    return rows
+
+
+def _not_sent(alias: str, turn: int | None, role: str | None) -> EngineError:
+    from engine.errors import NotFound
+
+    which = "" if turn is None else f" for turn {turn}"
+    return NotFound(f"run {alias!r}: no packet was sent{which}{f' as {role}' if role else ''}; see 'engine show'")
+
+
+def _print_difference(before: Row, after: Row, *, as_json: bool) -> None:
+    """Print the unified diff of two messages; on stderr, where they are the same."""
+    old, new = (f"turn {row['turn']}, {row['role']}" for row in (before, after))
+    lines = difference(before["text"], after["text"], old, new)
+    if as_json:
+        print_json({"from": before["turn"], "to": after["turn"], "role": after["role"], "diff": "\n".join(lines)})
+    elif lines:
+        print_difference(lines)
+    else:
+        say(f"{old} and {new} are the same")
+
+
+def _verify(database: Database, alias: str, turn: int | None, role: str | None, *, as_json: bool) -> None:
+    """Compare the stored packets, those that a fork inherited included, with the hashes of the sent ones.
+
+    Raises `EngineError` (500) where they differ, `NotFound` (404) where there are none.
+    """
+    from engine.errors import EngineError
+    from engine.packets.store import digest
+
+    rows = database.rows(
+        f"{_SENT} and p.turn = coalesce(:turn, p.turn) order by k.turn, k.ordinal",
+        {"run": alias, "turn": turn, "role": role},
+    )
+    if not rows:
+        raise _not_sent(alias, turn, role)
+    bad = [row for row in rows if digest(row["text"] or "").hex() != row["sha256"]]
+    if as_json:
+        print_json({"run": alias, "messages": len(rows), "differ": [f"{row['role']}://{row['turn']}" for row in bad]})
+    if bad:
+        first = f"the {bad[0]['role']} message of turn {bad[0]['turn']}"
+        raise EngineError(
+            f"run {alias!r}: {len(bad)} of {len(rows)} messages are not what was sent, first {first}", 500
+        )
+    if not as_json:
+        say(f"{alias}: {len(rows)} messages are what was sent, byte for byte")

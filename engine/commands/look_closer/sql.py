@@ -1,0 +1,127 @@
+"""`engine sql`: runs one read-only statement."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engine.cli.databases import open_to_read
+from engine.cli.options import DbOption, JsonOption
+from engine.display.demo_mode import not_hidden
+from engine.functions.counts import counted
+from engine.terminal.exit_codes import exit_code
+from engine.terminal.printing import print_error, print_json, print_table, say, shown, visible
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engine.db.query import Answer
+
+LIMIT = 1_000
+_GRACE_S = 2.0
+_TIMEOUT = 504
+
+
+def sql(
+    query: Annotated[
+        str | None, typer.Argument(metavar="QUERY", help="The statement; - reads it from stdin.", show_default=False)
+    ] = None,
+    list_views: Annotated[
+        bool, typer.Option("--views", help="List the views, and what each one shows, instead of running a statement.")
+    ] = False,
+    as_json: JsonOption = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Rows at most; 0: all.")] = LIMIT,
+    seconds: Annotated[
+        float, typer.Option("--timeout", metavar="N", min=0.001, help="Stop searching after N seconds.")
+    ] = 10.0,
+    db: DbOption = None,
+) -> None:
+    """Run one read-only SQL statement. One that would write, or use another file, is refused.
+
+    \b
+    Examples:
+      engine sql "select run, status, answer from run_overview"
+      engine sql --csv "select * from turn_timeline" > turns.csv
+      engine sql --json "select path, body from known_entries where scheme = 'known'"
+      engine sql --views
+    """
+    from engine.db.query import answer
+
+    if as_json and as_csv:
+        raise typer.BadParameter("choose one of --json and --csv")
+    if list_views:
+        if query is not None or as_csv:
+            raise typer.BadParameter("--views takes no statement and no --csv")
+        _print_views(as_json, db)
+        return
+    if query is None:
+        raise typer.BadParameter("give a statement, or --views to list what can be read")
+    text = sys.stdin.read() if query == "-" else query
+    with open_to_read(db) as database, _ended_after(seconds):
+        found = answer(database, text, limit=limit or None, seconds=seconds)
+    if as_json:
+        print_json(found.dicts())
+    elif as_csv:
+        _print_csv(found)
+    else:
+        print_answer(found)
+    if found.cut:
+        say(f"the first {counted(limit, 'row')}; --limit 0 gives all")
+
+
+def _print_views(as_json: bool, db: Path | None) -> None:
+    """Print the views of the file, one a line, with the sentence that each begins with."""
+    from engine.db.view_list import views
+
+    with open_to_read(db) as database:
+        rows = [{"view": each.name, "shows": each.promise} for each in views(database)]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(rows, ("view", "shows"), "no views")
+
+
+@contextmanager
+def _ended_after(seconds: float) -> Iterator[None]:
+    """Inside, end the process if nothing else ends the statement: one call of a function in C is not interrupted."""
+
+    def end() -> None:
+        print_error(f"a function in the query took longer than {seconds:g} s; give it shorter texts")
+        os._exit(exit_code(_TIMEOUT))
+
+    timer = threading.Timer(seconds + _GRACE_S, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def print_answer(found: Answer) -> None:
+    """Print an answer as a table."""
+    print_table(found.dicts(), found.columns, "no rows")
+
+
+class _Lines:
+    """Writes rows on stdout that end in a line feed alone."""
+
+    def write(self, row: str) -> None:
+        sys.stdout.write(row.removesuffix("\r\n") + "\n")
+
+
+def _print_csv(found: Answer) -> None:
+    """Print CSV; at a terminal with the characters escaped that control it. For programs nothing is hidden."""
+    clean = visible if sys.stdout.isatty() else str
+    writer = csv.writer(_Lines(), lineterminator="\r\n")  # so that a value with either of them is quoted
+    with nullcontext() if sys.stdout.isatty() else not_hidden():
+        writer.writerow([clean(name) for name in found.columns])
+        writer.writerows([clean(shown(value)) for value in row] for row in found.rows)

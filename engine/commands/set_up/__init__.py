@@ -1,0 +1,1 @@
+"""The commands of the group Set up: init, config, models, keys, doctor."""

@@ -1,0 +1,1 @@
+"""The commands of the group Work: run, chat, resume, abort."""

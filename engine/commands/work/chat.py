@@ -1,0 +1,169 @@
+"""`engine chat`: prompts and answers in one session at the terminal.
+
+spec: @chat
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engine.cli.completion import complete_model, complete_persona, complete_run
+from engine.cli.databases import open_to_write, use_keys
+from engine.cli.options import DbOption, DemoOption, EffortOption, KeyFromOption
+from engine.display import demo_mode as hiding
+from engine.models.availability import absolute_model
+from engine.terminal.exit_codes import INTERRUPTED
+from engine.terminal.interrupt import Interrupt
+from engine.terminal.jobs import ending_with_an_error, stay_attached
+from engine.terminal.printing import one_line, say
+from engine.terminal.questions import at_terminal
+
+if TYPE_CHECKING:
+    from engine.api.database import Database
+
+    from .chat_input import Reader
+    from .chat_session import Session
+
+
+def chat(
+    run: Annotated[
+        str | None,
+        typer.Option(
+            "--run", metavar="NAME", help="Continue this run, or name a new one.", autocompletion=complete_run
+        ),
+    ] = None,
+    new: Annotated[bool, typer.Option("--new", help="Begin a new run; --run names it.")] = False,
+    root: Annotated[
+        Path | None,
+        typer.Option("--root", metavar="FOLDER", readable=False, help="The folder to work in; default: this one."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="The model: an alias or a name from 'engine models'.",
+            autocompletion=complete_model,
+        ),
+    ] = None,
+    act: Annotated[
+        bool | None, typer.Option("--act/--ask", help="Act may propose changes; ask only reads. Default: as last.")
+    ] = None,
+    yolo: Annotated[bool, typer.Option("--yolo", help="Accept every proposal, including shell commands.")] = False,
+    persona: Annotated[
+        str | None,
+        typer.Option(
+            "--persona", metavar="NAME", help="The persona of the model in a new run.", autocompletion=complete_persona
+        ),
+    ] = None,
+    effort: EffortOption = None,
+    demo: DemoOption = False,
+    key_from: KeyFromOption = None,
+    db: DbOption = None,
+) -> None:
+    """Talk with an agent at the terminal, prompt by prompt.
+
+    The chat continues the latest run of this folder; --new begins another. Enter sends a prompt; Alt-Enter, or a backslash
+    before Enter, begins a new line. Tab completes words, the arrow keys bring back earlier prompts, and Ctrl-R searches
+    them. Ctrl-C stops the model; Ctrl-D leaves. /help lists commands such as /model, /status and /undo.
+
+    Without a terminal, each line of stdin is a prompt or a command. A backslash at the end of a line continues it on the
+    next one. Answers go to stdout. The exit code is that of the first prompt or command that failed.
+
+    \b
+    Examples:
+      engine chat
+      engine chat < prompts.txt
+      engine chat --new --ask --model openai/gpt-5
+      engine chat --run review
+    """
+    from engine.terminal.driver import quieten_libraries
+
+    from .chat_session import Session
+
+    plain = not at_terminal()
+    if not plain:
+        from .chat_input import Reader
+    quieten_libraries()
+    if demo:
+        hiding.begin_here()
+    with open_to_write(db) as database, ending_with_an_error(database):
+        use_keys(database, key_from)
+        session = Session(database, db, root or Path.cwd(), yolo=yolo, persona=persona)
+        if new:
+            session.begin(run)
+        else:
+            session.take_up(run)
+        if model is not None:
+            session.use_model(absolute_model(model))
+        if effort is not None:
+            session.use_effort(effort)
+        if act is not None:
+            session.mode = "act" if act else "ask"
+        if plain:
+            _take_lines(session)
+        else:
+            _greet(session)
+            with Reader(session) as reader:
+                _converse(session, reader)
+        _leave(database, db)
+        raise typer.Exit(INTERRUPTED if session.is_told_to_end else session.failed if plain else 0)
+
+
+def _take_lines(session: Session) -> None:
+    """Do what the lines of stdin say until they end. Raises `ValidationError` (400) where there are none."""
+    from engine.errors import ValidationError
+
+    from .chat_commands import perform
+    from .chat_lines import Lines
+
+    lines = Lines()
+    try:
+        while not (session.is_over or session.is_told_to_end):
+            perform(session, lines.read())
+    except EOFError:
+        if not lines.count:
+            raise ValidationError(
+                "stdin: has no prompt; write a prompt a line, or run engine chat at a terminal"
+            ) from None
+    except KeyboardInterrupt:
+        session.is_told_to_end = True
+
+
+def _greet(session: Session) -> None:
+    """Say with which run the session goes on, and where that stands."""
+    say(f"{session.summary()}; /help lists the commands, Ctrl-D leaves", dim=True)
+    if last := session.last_prompt():
+        say(f"last: {one_line(last['prompt'], 200)}", dim=True)
+        if last["answer"]:
+            say(f"      {one_line(last['answer'], 200)}", dim=True)
+    session.tell_unfinished()
+
+
+def _converse(session: Session, reader: Reader) -> None:
+    """Do what the person types until the session ends."""
+    from .chat_commands import perform
+
+    while not (session.is_over or session.is_told_to_end):
+        try:
+            text = reader.read()
+        except KeyboardInterrupt:
+            if not session.is_told_to_end:
+                say("Ctrl-D, or /quit, leaves", dim=True)
+            continue
+        except EOFError:
+            return
+        try:
+            perform(session, text)
+        except KeyboardInterrupt:  # between two steps; what is driven stops by itself
+            if not session.is_told_to_end:
+                say()
+
+
+def _leave(db: Database, given: Path | None) -> None:
+    """End the commands in the background that the session has kept."""
+    with Interrupt() as interrupt:
+        stay_attached(db, given, interrupt, wait=False)

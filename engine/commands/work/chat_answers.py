@@ -1,0 +1,113 @@
+"""Drives the run of a session, or follows it while another process drives it: each prompt's answer stands under its prompt.
+
+spec: @chat_together
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from engine.display.statuses import status_words
+from engine.terminal.driver import drive_run, print_result, say_what_may_lack
+from engine.terminal.printing import one_line, say
+from engine.terminal.progress import Narrator
+
+if TYPE_CHECKING:
+    from engine.api.database import Database
+    from engine.terminal.interrupt import Interrupt
+
+_LOOK_S = 0.05
+_ENDED = """
+    select l.sequence as loop, l.prompt
+    from loops as l
+    join runs as r on r.id = l.run_id
+    where r.alias = ? and l.sequence > ? and l.status not in (100, 102)
+    order by l.sequence
+"""
+_NEWEST = "select coalesce(max(id), 0) from events"
+_LAST = """
+    select coalesce(max(l.sequence), 0)
+    from loops as l
+    join runs as r on r.id = l.run_id
+    where r.alias = ? and l.status not in (100, 102)
+"""
+_MOST_OF_PROMPT = 200
+
+
+class Answers:
+    """Prints the result of each prompt of `run` once, when it has ended; `own` is the number of the session's prompt."""
+
+    def __init__(self, db: Database, run: str, own: int | None) -> None:
+        self._db = db
+        self._run = run
+        self._own = own
+        self._last = int(db.value(_LAST, (run,)))
+
+    def print(self) -> None:
+        """Print those that have ended since the last call."""
+        from engine.driving import runs
+
+        for row in self._db.rows(_ENDED, (self._run, self._last)):
+            self._last = row["loop"]
+            if row["loop"] != self._own:
+                say(f"another session: {one_line(row['prompt'], _MOST_OF_PROMPT)}", dim=True)
+            print_result(self._db, runs.result(self._db, self._run, row["loop"]))
+            say_what_may_lack(self._db, self._run, row["loop"])
+
+    def teller(self, narrator: Narrator) -> Callable[[Any], None]:
+        """What gets the events of the run: `narrator`, and each answer as soon as it is there."""
+
+        def tell(event: Any) -> None:
+            narrator(event)
+            if event["type"] == "loop" and not event.get("run"):
+                narrator.answered()
+                self.print()
+
+        return tell
+
+
+def drive_or_follow(db: Database, run: str, interrupt: Interrupt, *, yolo: bool, own: int | None) -> None:
+    """Drive `run`; while another process does, show what that does, until the prompt `own` has ended or it lets go.
+
+    Without a prompt of its own it raises `LeaseHeld` (409) while another process drives the run.
+    """
+    from engine.errors import LeaseHeld
+
+    answers = Answers(db, run, own)
+    while True:
+        try:
+            drive_run(db, run, interrupt, yolo=yolo, kept=None, told=answers.teller)
+            answers.print()
+            return
+        except LeaseHeld:
+            if own is None:
+                raise
+        say("another process drives this run; what it does is shown here", "yellow")
+        _follow(db, run, interrupt, answers, own)
+        if interrupt.struck or _has_ended(db, run, own):
+            return
+
+
+def _follow(db: Database, run: str, interrupt: Interrupt, answers: Answers, own: int) -> None:
+    """Show what another process does, until the prompt `own` has ended, it lets go of the run, or somebody interrupts."""
+    from engine.api.following import Follower
+    from engine.driving.lease import is_held
+
+    follower = Follower(db, run, int(db.value(_NEWEST)))
+    with Narrator(status_words(db)) as narrator:
+        tell = answers.teller(narrator)
+        while not interrupt.struck:
+            held = is_held(db, run)
+            if follower.stirred():
+                for event in follower.news():
+                    tell(event)
+            answers.print()
+            if not held or _has_ended(db, run, own):
+                return
+            time.sleep(_LOOK_S)
+
+
+def _has_ended(db: Database, run: str, loop: int) -> bool:
+    return bool(db.value(f"select 1 from ({_ENDED}) where loop = ?", (run, loop - 1, loop)))  # noqa: S608 - ours

@@ -1,0 +1,267 @@
+"""A session of `engine chat`: the run that it goes on with, and how prompts are given to it."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.terminal.driver import say_whose_key
+from engine.terminal.exit_codes import exit_code
+from engine.terminal.hints import db_flag
+from engine.terminal.interrupt import Interrupt
+from engine.terminal.printing import dollars, print_error, say
+from engine.terminal.rules import rule_lines
+from engine.terminal.titles import called
+
+from .chat_answers import drive_or_follow
+
+if TYPE_CHECKING:
+    from engine.api.database import Database
+    from engine.contract import Options
+    from engine.db.database import Row
+    from engine.errors import EngineError
+
+_LAST_ACTIVE = """
+    select r.alias
+    from runs as r
+    join projects as p on p.id = r.project_id
+    where r.role = 'main' and p.root = ? and r.archived_at is null
+    order by r.updated_at desc, r.id desc
+    limit 1
+"""
+_LAST_PROMPT = "select prompt, answer, mode, model from loop_list where run = ? order by loop desc limit 1"
+_UNFINISHED = """
+    select o.loop, o.status
+    from open_prompts as o
+    where o.run = ?
+    order by o.loop
+    limit 1
+"""
+"""The prompt of a run that has not ended and is the first in line."""
+_STOPPED = """
+    select loop
+    from open_prompts
+    where run = ? and status = 102
+"""
+"""The prompt of a run that was stopped, if nobody drives it; another one ends it."""
+_STANDS = """
+    select
+        o.*,
+        (select s.name from statuses as s where s.code = o.status) as state,
+        (select t.context_tokens from turn_timeline as t where t.run = o.run order by t.turn desc limit 1) as used,
+        c.ceiling
+    from run_overview as o
+    join runs as r on r.alias = o.run
+    left join loops as l on l.run_id = r.id and l.sequence = o.loops
+    left join _loop_ceilings as c on c.loop_id = l.id
+    where o.run = ?
+"""
+_OPEN = (100, 102, 202)
+
+
+class Session:
+    """What one `engine chat` knows besides the file: its run, and the options of the next prompt.
+
+    `run` is the name of the run, or of the one that the first prompt begins; None where that gets a name by itself.
+    """
+
+    def __init__(self, db: Database, given: Path | None, root: Path, *, yolo: bool, persona: str | None) -> None:
+        self.db = db
+        self.given = given
+        self.mode = "act"
+        self.is_over = False
+        self.is_told_to_end = False
+        self.failed = 0
+        """The exit code of the first prompt or command that failed."""
+        self._root = root
+        self._yolo = yolo
+        self._persona = persona
+        self._model: str | None = None
+        self._effort: str | None = None
+        self._named: str | None = None
+        self._run_id: int | None = None
+
+    @property
+    def run(self) -> str | None:
+        """The name of the run; where that is renamed the session follows."""
+        alias = self.db.value("select alias from runs where id = ?", (self._run_id,))
+        return self._named if alias is None else str(alias)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the next prompt begins the run."""
+        return not self.db.value("select 1 from runs where id = ?", (self._run_id,))
+
+    def last_active(self) -> str | None:
+        """The run of this folder that was active last; None where there is none."""
+        from engine.project.workspace import Workspace
+
+        found = self.db.value(_LAST_ACTIVE, (str(Workspace(self._root).root),))
+        return None if found is None else str(found)
+
+    def go_on(self, run: str) -> None:
+        """Go on with a run that there is, in the mode of its last prompt."""
+        self._run_id = self.db.value("select id from runs where alias = ?", (run,))
+        self._named = self._model = self._effort = None
+        if last := self.last_prompt():
+            self.mode = str(last["mode"])
+
+    def take_up(self, name: str | None) -> None:
+        """Go on with the run of that name, by default with the one that was active last; where there is none begin one."""
+        found = self.db.value("select alias from runs where alias = ?", (name,)) if name else self.last_active()
+        if found is None:
+            self.begin(name)
+        else:
+            self.go_on(str(found))
+
+    def begin(self, name: str | None) -> None:
+        """Have the next prompt begin a new run; raises `Conflict` (409) for a name that is taken."""
+        from engine.errors import Conflict
+
+        if name is not None and self.db.value("select 1 from runs where alias = ?", (name,)):
+            raise Conflict(f"run {name!r}: there is one already; '--run {name}' or '/run {name}' goes on with it")
+        self._run_id, self._named = None, name
+
+    def use_model(self, name: str) -> None:
+        """Let a model answer from the next prompt on; raises `NotFound` (404) for one that there is not."""
+        from engine.driving import runs
+        from engine.driving.model_choice import choose_model, sync_environment_models
+
+        sync_environment_models(self.db)
+        self._model = choose_model(self.db, self.run, name, self._root)
+        if not self.is_new:
+            runs.configure(self.db, str(self.run), model=self._model)
+
+    def use_effort(self, effort: str) -> None:
+        """Have the model think that hard from the next prompt on; raises `ValidationError` (400) for what is no effort."""
+        from engine.driving import runs
+        from engine.errors import ValidationError
+        from engine.functions.values import value_error
+
+        if wrong := value_error(effort, "effort", None, None):
+            raise ValidationError(f"the effort {wrong}")
+        self._effort = effort
+        if not self.is_new:
+            runs.configure(self.db, str(self.run), effort=effort)
+
+    def effort(self) -> str | None:
+        """How hard the model is asked to think; None where it is left to the alias or the setting."""
+        own = self.db.value("select effort from runs where id = ?", (self._run_id,))
+        return self._effort or (None if own is None else str(own))
+
+    def model(self) -> str | None:
+        """The model that the next prompt asks for; None where it is left to the setting or the default."""
+        own = self.db.value("select model from runs where id = ?", (self._run_id,))
+        return self._model or (None if own is None else str(own))
+
+    def last_prompt(self) -> Row | None:
+        """The latest prompt of the run, with its answer; None where it has none."""
+        return None if self.is_new else self.db.row(_LAST_PROMPT, (self.run,))
+
+    def summary(self) -> str:
+        """The run, its model, how hard that thinks, and the mode, in a line."""
+        effort = self.effort()
+        parts = [f"run {self.run or '(new)'}", self.model(), f"effort {effort}" if effort else None, self.mode]
+        return ", ".join(filter(None, parts))
+
+    def status(self) -> list[str]:
+        """Where the run stands, line by line."""
+        lines = [self.summary()]
+        if row := self.db.row(_STANDS, (self.run,)):
+            used, ceiling = row["used"] or 0, row["ceiling"] or 0
+            share = f"{used:,} of {ceiling:,} tokens" if ceiling else "nothing yet"
+            waits = len(self.db.proposals(self.run))
+            lines += [
+                *filter(None, [called(row)]),
+                f"{row['state']}, prompts {row['loops']}, turns {row['turns']}, {dollars(row['cost'])}",
+                f"context {share}",
+                *([f"waits for decisions: {waits}; /resume asks"] if waits else []),
+                *(f"{name} {text}" for name, text in rule_lines(self.db, row["run"]).items()),
+            ]
+        return lines
+
+    def give(self, text: str) -> None:
+        """Give a prompt to the run, which ends one that was stopped, and show how it is answered."""
+        from engine.driving import runs
+        from engine.driving.lease import is_held
+        from engine.errors import EngineError
+        from engine.models.protocol import storable
+
+        options: Options = {
+            "mode": "ask" if self.mode == "ask" else "act",
+            "yolo": self._yolo,
+            "model": self._model,
+            "effort": self._effort,
+            "persona": self._persona,
+        }
+        if self.is_new:
+            options["root"] = self._root
+        try:
+            is_driven = self.run is not None and is_held(self.db, self.run)
+            was_new, stopped = self.is_new, [] if is_driven else self.db.rows(_STOPPED, (self.run,))
+            run, loop = runs.prompt(self.db, storable(text), self.run, options)
+            # a prompt that is refused ends nothing
+            for row in stopped:
+                self.db.abort(run, "stopped, and another prompt was given", loop=row["loop"])
+            self._run_id, self._named = self.db.value("select id from runs where alias = ?", (run,)), None
+            if was_new:
+                say(f"run {run}, {self.model()}", dim=True)
+            self.drive(loop)
+        except EngineError as error:
+            self.fail(error)
+
+    def fail(self, error: EngineError) -> None:
+        """Print an error, and remember its exit code."""
+        print_error(error.message)
+        self.note(exit_code(error.status))
+
+    def note(self, code: int) -> None:
+        """Remember the exit code of a prompt or a command."""
+        self.failed = self.failed or code
+
+    def drive(self, loop: int | None = None) -> None:
+        """Drive the run until it ends, waits or is stopped, and show the result of that prompt, by default the latest."""
+        from engine.driving import runs
+        from engine.errors import LeaseHeld
+
+        run = str(self.run)
+        say_whose_key(self.db, run)
+        with Interrupt() as interrupt:
+            try:
+                drive_or_follow(self.db, run, interrupt, yolo=self._yolo, own=loop)
+            except LeaseHeld:
+                say(
+                    f"another process drives {run}; 'engine log{db_flag(self.given)} {run}' shows what it does",
+                    "yellow",
+                )
+                self.note(exit_code(100))
+                return
+            except OSError as error:
+                # with SIGHUP the terminal is gone, and cannot be written to
+                if not interrupt.struck or error.errno not in (errno.EIO, errno.EPIPE):
+                    raise
+            self.is_told_to_end = interrupt.ends
+        if self.is_told_to_end:
+            return
+        result = runs.result(self.db, run, loop)
+        self.note(exit_code(result.status, accepted=result.accepted))
+        self.tell_unfinished()
+
+    def tell_unfinished(self) -> None:
+        """Say so where a prompt of the run has not ended, and what goes on with it."""
+        from engine.driving.lease import is_held
+
+        unfinished = self.db.row(_UNFINISHED, (self.run,))
+        match unfinished and {**unfinished, "is_driven": is_held(self.db, str(self.run))}:
+            case {"is_driven": True}:
+                say(f"another process drives it; 'engine log{db_flag(self.given)} {self.run}' shows it", "yellow")
+            case {"status": 202}:
+                say("it waits for a decision; /resume asks again, /proposals lists what is open", "yellow")
+            case {"status": 102}:
+                say("its last prompt was stopped; /resume goes on with it, another prompt ends it", "yellow")
+            case {"status": 100}:
+                say("prompts are still in line; /resume takes up the next", "yellow")
+
+
+__all__ = ["Session"]

@@ -1,0 +1,78 @@
+"""`engine resume`: continues a run that stopped before its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engine.cli.completion import complete_run
+from engine.cli.databases import open_existing, use_keys
+from engine.cli.options import DbOption, JsonOption, KeepOutputOption, KeyFromOption, WaitOption
+from engine.cli.run_argument import is_unfinished, latest_unfinished, run_or_latest
+from engine.terminal.driver import drive
+from engine.terminal.exit_codes import NOTHING_TO_DO
+from engine.terminal.next_commands import say_nothing_to_resume
+
+if TYPE_CHECKING:
+    pass
+
+
+def resume(
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.", autocompletion=complete_run),
+    ] = None,
+    max_turns: Annotated[
+        int | None,
+        typer.Option(
+            "--max-turns",
+            metavar="N",
+            min=1,
+            help="Raise the limit of turns, and continue a prompt that it stopped.",
+            show_default=False,
+        ),
+    ] = None,
+    max_seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--max-seconds",
+            metavar="N",
+            min=0,
+            help="Raise the limit of seconds, and continue a prompt that it stopped.",
+            show_default=False,
+        ),
+    ] = None,
+    yolo: Annotated[bool, typer.Option("--yolo", help="Accept every proposal.")] = False,
+    key_from: KeyFromOption = None,
+    keep_output: KeepOutputOption = None,
+    wait: WaitOption = True,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Continue a run that stopped before its end.
+
+    Use it after an interruption, after you decided on a proposal, or if prompts are queued. An aborted prompt stays
+    aborted. To continue a prompt that a limit stopped, raise the limit with --max-turns or --max-seconds. The exit code is 7
+    if there is nothing to resume.
+
+    \b
+    Examples:
+      engine resume
+      engine resume demo --yolo
+      engine resume demo --max-turns 16
+    """
+    from engine.driving import runs
+    from engine.processes.kept_output import opened as output_file
+
+    with open_existing(db) as database:
+        use_keys(database, key_from)
+        limited = max_turns is not None or max_seconds is not None
+        alias = run_or_latest(database, run) if run or limited else latest_unfinished(database)
+        if alias and limited:
+            runs.extend(database, alias, max_turns, max_seconds)
+        if alias is None or not is_unfinished(database, alias):
+            say_nothing_to_resume(database, alias, db)
+            raise typer.Exit(NOTHING_TO_DO)
+        with output_file(database, keep_output, alias) as kept:
+            drive(database, alias, None, given=db, yolo=yolo, as_json=as_json, kept=kept, wait=wait)

@@ -1,0 +1,294 @@
+"""`engine run`: gives a prompt to a run and drives it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engine.cli.completion import complete_model, complete_persona, complete_run
+from engine.cli.databases import open_to_write, use_keys
+from engine.cli.options import (
+    DbOption,
+    DemoOption,
+    EffortOption,
+    JsonOption,
+    KeepOutputOption,
+    KeyFromOption,
+    WaitOption,
+)
+from engine.cli.run_argument import fork_point
+from engine.display import demo_mode as hiding
+from engine.models.availability import absolute_model
+from engine.terminal.driver import drive
+from engine.terminal.printing import say
+from engine.terminal.standard_input import piped_text
+
+if TYPE_CHECKING:
+    from engine.api.database import Database
+    from engine.contract import Options
+
+
+def run(
+    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="The task or question; - reads it from stdin.")],
+    run: Annotated[
+        str | None,
+        typer.Option(
+            "--run", metavar="NAME", help="Continue this run, or name a new one.", autocompletion=complete_run
+        ),
+    ] = None,
+    root: Annotated[
+        Path | None,
+        typer.Option("--root", metavar="FOLDER", readable=False, help="The folder to work in; default: this one."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="The model: an alias or a name from 'engine models'.",
+            autocompletion=complete_model,
+        ),
+    ] = None,
+    act: Annotated[bool, typer.Option("--act/--ask", help="Act may propose changes; ask only reads.")] = True,
+    yolo: Annotated[
+        bool,
+        typer.Option(
+            "--yolo",
+            help="Accept every proposal, including shell commands. With --ask it accepts env commands only.",
+        ),
+    ] = False,
+    persona: Annotated[
+        str | None,
+        typer.Option("--persona", metavar="NAME", help="The persona of the model.", autocompletion=complete_persona),
+    ] = None,
+    system_prompt: Annotated[
+        str | None,
+        typer.Option("--system-prompt", metavar="TEXT", help="Add TEXT to the model's instructions in this run."),
+    ] = None,
+    max_turns: Annotated[
+        int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop after this many turns.")
+    ] = None,
+    max_depth: Annotated[
+        int | None,
+        typer.Option("--max-depth", metavar="N", min=0, max=8, help="How many levels deep the run may delegate."),
+    ] = None,
+    max_seconds: Annotated[
+        float | None,
+        typer.Option("--max-seconds", metavar="N", min=0, help="Stop after this many seconds; 0: no limit."),
+    ] = None,
+    context_limit: Annotated[
+        int | None, typer.Option("--context-limit", metavar="N", min=256, help="Context window in tokens.")
+    ] = None,
+    condense_ratio: Annotated[
+        float | None,
+        typer.Option(
+            "--condense-ratio",
+            metavar="N",
+            min=0,
+            max=1,
+            help="Summarize old tool results once a packet fills this share of its limit; 0: never.",
+        ),
+    ] = None,
+    narrow_tools: Annotated[
+        int | None,
+        typer.Option(
+            "--narrow-tools",
+            metavar="N",
+            min=0,
+            max=100,
+            help="Show the model the N tools that fit best, besides the core; 0: all.",
+        ),
+    ] = None,
+    cache: Annotated[
+        bool | None,
+        typer.Option(
+            "--cache/--no-cache", help="Reuse a cached answer if a prompt means nearly the same; see 'engine cache'."
+        ),
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Sampling temperature, 0 to 2.")
+    ] = None,
+    effort: EffortOption = None,
+    no_repo: Annotated[bool, typer.Option("--no-repo", help="Hide the folder's files from the run.")] = False,
+    no_web: Annotated[bool, typer.Option("--no-web", help="Forbid searching the web and fetching pages.")] = False,
+    no_interaction: Annotated[
+        bool, typer.Option("--no-interaction", help="Forbid the model to ask you questions.")
+    ] = False,
+    no_proposals: Annotated[
+        bool, typer.Option("--no-proposals", help="Forbid every action that needs your decision.")
+    ] = False,
+    overwrite_unseen: Annotated[
+        bool, typer.Option("--overwrite-unseen", help="Allow overwriting files that the run has not read.")
+    ] = False,
+    sandbox: Annotated[
+        str | None,
+        typer.Option(
+            "--sandbox", metavar="CHOICE", help="The sandbox for shell commands: auto, require, off, or a name."
+        ),
+    ] = None,
+    network: Annotated[bool, typer.Option("--network", help="Let shell commands use the whole network.")] = False,
+    domains: Annotated[
+        str | None,
+        typer.Option(
+            "--domains", metavar="LIST", help="Let shell commands reach these domains: example.org,*.example.net:8080"
+        ),
+    ] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option("--accept", metavar="TEXT", help="What the result must fulfil; another model judges it."),
+    ] = None,
+    accept_command: Annotated[
+        str | None,
+        typer.Option("--accept-command", metavar="LINE", help="A command, such as 'make test', that must exit with 0."),
+    ] = None,
+    accept_attempts: Annotated[
+        int | None,
+        typer.Option(
+            "--accept-attempts", metavar="N", min=1, help="How many results are checked; the last one is kept."
+        ),
+    ] = None,
+    accept_model: Annotated[
+        str | None,
+        typer.Option(
+            "--accept-model", metavar="NAME", help="The model that judges the result.", autocompletion=complete_model
+        ),
+    ] = None,
+    fork: Annotated[
+        str | None,
+        typer.Option(
+            "--fork",
+            metavar="RUN[@N]",
+            help="Start from a copy of that run, as it is or as it was at turn N.",
+            autocompletion=complete_run,
+        ),
+    ] = None,
+    key_from: KeyFromOption = None,
+    stdin: Annotated[
+        bool | None,
+        typer.Option(
+            "--stdin/--no-stdin",
+            help="Read stdin, or ignore it; default: read it if it is a pipe or a file.",
+        ),
+    ] = None,
+    keep_output: KeepOutputOption = None,
+    wait: WaitOption = True,
+    demo: DemoOption = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Run an agent on PROMPT and print its answer. Progress goes to stderr.
+
+    File changes, shell commands and questions are proposals. On a terminal you are asked at once. Elsewhere they stay open:
+    the run waits, the command prints how to accept or reject them, and the exit code is 6. Ctrl-C stops the run; 'engine
+    resume' continues it.
+
+    Piped text is added to the prompt (long text as an attachment). A pipe that is silent for 10 s is ignored. Use
+    --no-stdin inside a shell loop that reads stdin.
+
+    \b
+    Examples:
+      engine run "Which port does the server listen on?"
+      engine run --ask --model openai/gpt-5 "Where is the retry logic?"
+      make test 2>&1 | engine run "Why does it fail?"
+      engine run --run review - < task.md
+      engine run --fork review@3 "Now look at the tests"
+      engine run --model openai/gpt-5 --key-from openai=env:WORK_KEY "Where is the retry logic?"
+      engine run --sandbox require --domains pypi.org,files.pythonhosted.org "Update the dependencies"
+      engine run --accept-command "make test" --accept "each new function has a test" "Add the option --quiet"
+      engine run --yolo --max-turns 40 --max-seconds 900 --condense-ratio 0.75 "Make the tests pass"
+
+    \b
+    Exit codes:
+      0 answered, 1 failed or not accepted, 2 usage, 3 cannot be done,
+      4 aborted, 5 too large, 6 waits for a decision, 130 interrupted
+    """
+    from engine.contract import Options
+    from engine.errors import ValidationError
+    from engine.models.protocol import storable
+    from engine.processes.kept_output import opened as output_file
+
+    if demo:
+        hiding.begin_here()
+    text, piped = (sys.stdin.read(), "") if prompt == "-" else (prompt, piped_text(stdin))
+    text, piped = storable(text), storable(piped)
+    if not text.strip():
+        raise ValidationError("the prompt is empty; say what to do")
+    parent, at = (None, None) if fork is None else fork_point(fork)
+    options = Options(
+        model=None if model is None else absolute_model(model),
+        root=root,
+        mode="act" if act else "ask",
+        persona=persona,
+        system_prompt=system_prompt,
+        temperature=temperature,
+        effort=effort,
+        context_limit=context_limit,
+        max_turns=max_turns,
+        max_depth=max_depth,
+        max_seconds=max_seconds,
+        condense_ratio=condense_ratio,
+        narrow_tools=narrow_tools,
+        answer_cache=cache,
+        yolo=yolo,
+        no_repo=no_repo,
+        no_web=no_web,
+        no_interaction=no_interaction,
+        no_proposals=no_proposals,
+        overwrite_unseen=overwrite_unseen,
+        sandbox=sandbox,
+        network=_network(network, domains),
+        accept=accept,
+        accept_command=accept_command,
+        accept_attempts=accept_attempts,
+        accept_model=None if accept_model is None else absolute_model(accept_model),
+        fork=parent,
+        at=at,
+    )
+    _rehearse(db, text, run, options, piped, key_from)
+    with (
+        open_to_write(db) as database,
+        output_file(database, keep_output, run or parent, root or Path.cwd()) as kept,
+    ):
+        use_keys(database, key_from)
+        alias, loop = _prompt(database, text, run, options, piped)
+        drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json, kept=kept, wait=wait)
+
+
+def _network(everything: bool, domains: str | None) -> str | None:
+    """What commands reach, as the option `network`."""
+    if everything and domains:
+        raise typer.BadParameter("--network is everything; give one of the two", param_hint="--domains")
+    return "all" if everything else domains
+
+
+def _rehearse(
+    db: Path | None, text: str, run: str | None, options: Options, piped: str, key_from: list[str] | None
+) -> None:
+    """Where there is no database yet, try the prompt in one in memory: a prompt that is refused creates no file."""
+    import engine
+    from engine.system.locate import database_to_write
+
+    if not database_to_write(db, Path.cwd()).exists():
+        with engine.open(":memory:", config=True) as rehearsal:
+            use_keys(rehearsal, key_from)
+            _prompt(rehearsal, text, run, options, piped)
+
+
+def _prompt(db: Database, text: str, run: str | None, options: Options, piped: str) -> tuple[str, int]:
+    """Give the prompt to the run. The folder of a new run is the current one unless --root names another."""
+    from engine.driving import runs
+
+    is_new = not db.value("select 1 from runs where alias = ?", (run,))
+    if is_new and options.get("fork") is None and options.get("root") is None:
+        options = {**options, "root": Path.cwd()}
+    alias, loop = runs.prompt(db, text, run, options, piped)
+    if db.path.exists():
+        say(f"run {alias}, {'prompt ' + str(loop) + ', ' if loop > 1 else ''}{_model_of(db, alias)}", dim=True)
+    return alias, loop
+
+
+def _model_of(db: Database, run: str) -> str:
+    return str(db.value("select model from loop_list where run = ? order by loop desc limit 1", (run,)))

@@ -1,0 +1,1 @@
+"""What people are shown, at a terminal and in an editor alike."""
