@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from engine.display.escapes import drawn
 from engine.display.statuses import words_for_end
-from engine.driving import runs
+from engine.driving import prompts, results, runs
 from engine.errors import EngineError, LeaseHeld
 from engine.functions.counts import counted
 from engine.system.in_thread import in_thread
@@ -126,7 +126,7 @@ class Prompting:
                 self._abort()
             updates = Updates(db, self._session.run, self._session.root, self._send)
             self._drive(db, updates)
-            result = runs.result(db, self._session.run, number)
+            result = results.result(db, self._session.run, number)
             return self._told(db, updates, result, number)
 
     def _given(self, db: Database, prompt: Prompt) -> int:
@@ -134,8 +134,8 @@ class Prompting:
         run = self._session.run
         question = db.row(_QUESTION, (run,))
         if question is None:
-            return runs.prompt(db, prompt.text, run, self._options(db), prompt.embedded)[1]
-        text = runs.joined(prompt.text, prompt.embedded, None) if prompt.embedded else prompt.text
+            return prompts.prompt(db, prompt.text, run, self._options(db), prompt.embedded)[1]
+        text = prompts.joined(prompt.text, prompt.embedded, None) if prompt.embedded else prompt.text
         db.insert(
             "answer_proposal", proposal_id=question["proposal_id"], decision="accept", body=text, decided_by="client"
         )

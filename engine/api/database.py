@@ -5,16 +5,13 @@ spec: @python_contract
 
 from __future__ import annotations
 
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
-from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
+from engine.api.shared_handle import SharedHandle
 from engine.arguments import expects
-from engine.db.connections import MEMORY
 from engine.db.database import Bindings, Row
-from engine.errors import Conflict, ValidationError
 from engine.history.past import Past
 from engine.transfer.run_files import RunFiles
 from engine.workflows.runs import WorkflowRuns
@@ -22,8 +19,6 @@ from engine.workflows.runs import WorkflowRuns
 if TYPE_CHECKING:
     from os import PathLike
 
-    from engine.api.of_threads import Handles
-    from engine.api.pool import Pool
     from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run
     from engine.events import Event, OnEvent
     from engine.models.protocol import Model
@@ -33,14 +28,8 @@ _TEXT = "a text or None"
 _CALLBACKS = dict.fromkeys(("on_event", "on_proposal", "on_driver"), "a function or None")
 
 
-class Database(Past, WorkflowRuns, RunFiles):
+class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
     """An open engine file, with methods for its runs. `engine.open` makes it."""
-
-    _pool: Pool | None = None
-    _asyncio_handles: Handles | None = None
-    _pool_closed = False
-    _ends_kept_jobs = True
-    """Whether the commands that were kept end with this handle, and not with the one that it comes from."""
 
     @expects(prompt="a text", run=_TEXT, **_CALLBACKS)
     def run(
@@ -103,7 +92,7 @@ class Database(Past, WorkflowRuns, RunFiles):
         prompt is not stored then; `start` puts one in line behind those of a run that is driven. A loop that fails raises
         nothing; its status is in the result.
         """
-        from engine.driving import runs
+        from engine.driving import results, runs
         from engine.processes.kept_output import opened as output_file
 
         self.expect_no_transaction()
@@ -118,7 +107,7 @@ class Database(Past, WorkflowRuns, RunFiles):
                 on_driver=on_driver,
                 kept=kept,
             )
-        return runs.result(self, alias, loop)
+        return results.result(self, alias, loop)
 
     async def run_async(
         self,
@@ -154,10 +143,10 @@ class Database(Past, WorkflowRuns, RunFiles):
         `loops` of what it returns is the number of this prompt, which `result` and `abort` take. The options and the errors
         are those of `run`. It may be called inside a transaction.
         """
-        from engine.driving import runs
+        from engine.driving import prompts, results
 
-        alias, loop = runs.prompt(self, prompt, run, options)
-        return replace(runs.run_row(self, alias), loops=loop)
+        alias, loop = prompts.prompt(self, prompt, run, options)
+        return replace(results.run_row(self, alias), loops=loop)
 
     @expects(run="a text", max_turns="a whole number or None", max_seconds="a number or None", **_CALLBACKS)
     def resume(
@@ -177,13 +166,13 @@ class Database(Past, WorkflowRuns, RunFiles):
         The callbacks and `keep_output` are those of `run`. Raises `NotFound` (404) for an unknown run, `Conflict` (409)
         while another process drives it, or for a limit where none has stopped its latest prompt.
         """
-        from engine.driving import runs
+        from engine.driving import results, runs
         from engine.processes.kept_output import opened as output_file
 
         runs.extend(self, run, max_turns, max_seconds)
         with output_file(self, keep_output, run) as kept:
             runs.drive(self, run, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver, kept=kept)
-        return runs.result(self, run)
+        return results.result(self, run)
 
     async def resume_async(
         self,
@@ -233,23 +222,23 @@ class Database(Past, WorkflowRuns, RunFiles):
     @expects(limit="a whole number or None")
     def runs(self, *, limit: int | None = None) -> list[Run]:
         """The runs of the file, the newest first; at most `limit` of them, 0 or more."""
-        from engine.driving import runs
+        from engine.driving import results
 
-        return runs.run_rows(self, limit)
+        return results.run_rows(self, limit)
 
     @expects(run=_TEXT)
     def proposals(self, run: str | None = None) -> list[Proposal]:
         """The open proposals of `run`, or of all runs, the oldest first. Raises `NotFound` (404) for an unknown run."""
-        from engine.driving import runs
+        from engine.driving import results
 
-        return runs.proposals(self, run)
+        return results.proposals(self, run)
 
     @expects(run="a text", loop="a whole number or None")
     def result(self, run: str, loop: int | None = None) -> Result:
         """How prompt number `loop` of a run stands, by default its latest. Raises `NotFound` (404) for an unknown one."""
-        from engine.driving import runs
+        from engine.driving import results
 
-        return runs.result(self, run, loop)
+        return results.result(self, run, loop)
 
     def give_model(self, model: Model) -> str:
         """Make a model object known to this handle, for runs that were started with it elsewhere; returns its name.
@@ -307,87 +296,3 @@ class Database(Past, WorkflowRuns, RunFiles):
         """
         self.expect_no_transaction()
         return await self._handles.call(work)
-
-    def close(self) -> None:
-        """Close the file; closing twice is harmless. Raises `Conflict` (409) while a run is driven through this handle.
-
-        Commands in the background that were kept beyond their runs are ended, which takes some seconds at most. What asyncio
-        awaits has a handle of its own: a run that is driven goes on to its end, one that is followed raises `Conflict`.
-        """
-        super().close()
-        if self._ends_kept_jobs:
-            self.kept_jobs.close()
-            if self.app_tools is not None and self._pool is None:
-                self.app_tools.close()
-        if self._asyncio_handles is not None:
-            self._asyncio_handles.close()
-        with self._pooling:
-            self._pool_closed = True
-            if self._pool is not None:
-                self._pool.close()
-
-    async def close_async(self) -> None:
-        """`close` for asyncio."""
-        from engine.system.in_thread import in_thread
-
-        await in_thread(self.close)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close_async()
-
-    def again(self, *, tools: bool = True) -> Database:
-        """Another handle on the same file, for another thread; close it there. Models call its functions with `tools`."""
-        if str(self.path) == MEMORY:
-            raise ValidationError("a database in memory has one handle; open a file to use it from several threads")
-        db = Database(
-            self.path,
-            synchronous=self.synchronous,
-            read_only=self.read_only,
-            clock=self.clock,
-            trust=self.trust,
-            config=self.config,
-        )
-        db.app_models, db.keys = self.app_models, self.keys
-        db.kept_jobs, db._ends_kept_jobs = self.kept_jobs, False
-        if tools:
-            db.use_tools(self.app_tools)
-        return db
-
-    def shared(self) -> Database:
-        """A handle for a driver in another thread, which borrows a connection when it needs one; close it there.
-
-        Raises `Conflict` (409) where this one was closed, `ValidationError` (400) for a database in memory.
-        """
-        from engine.api.borrowing import Borrower
-        from engine.api.pool import Pool
-
-        if str(self.path) == MEMORY:
-            raise ValidationError("a database in memory has one handle; open a file to use it from several threads")
-        with self._pooling:
-            if self._pool_closed:
-                raise Conflict(f"{self.path}: is closed; open it again")
-            if self._pool is None or self._pool.moved():
-                last, self._pool = self._pool, Pool(self)
-                if last is not None:
-                    last.close()
-            return Borrower(self._pool)
-
-    @property
-    def _pooling(self) -> threading.Lock:
-        """Held by who makes a pool, or closes it for good."""
-        lock: threading.Lock = self.__dict__.setdefault("_pool_lock", threading.Lock())
-        return lock
-
-    @property
-    def _handles(self) -> Handles:
-        from engine.api.of_threads import Handles
-
-        with self._pooling:
-            if self._asyncio_handles is None:
-                self._asyncio_handles = Handles(self)
-            return self._asyncio_handles

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from engine.api.lookout import Lookout
 from engine.driving.progress import stored_event
 from engine.driving.prose import Teller, arriving, tool_names
-from engine.driving.runs import run_row
+from engine.driving.results import run_row
 from engine.errors import Conflict, EngineError
 
 if TYPE_CHECKING:
-    from engine.api.of_threads import Handles
+    from engine.api.asyncio_handles import Handles
     from engine.events import Event
     from engine.handle import Handle
 

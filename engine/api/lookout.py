@@ -15,8 +15,8 @@ from engine.errors import EngineError
 from engine.system.in_thread import in_thread
 
 if TYPE_CHECKING:
+    from engine.api.asyncio_handles import Handles
     from engine.api.database import Database
-    from engine.api.of_threads import Handles
 
 _T = TypeVar("_T")
 

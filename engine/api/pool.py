@@ -22,7 +22,7 @@ from engine.system.own_files import identity
 if TYPE_CHECKING:
     import apsw
 
-    from engine.api.database import Database
+    from engine.api.shared_handle import SharedHandle
 
 _MOST_READERS = 2
 """Connections that only read, besides those that write."""
@@ -37,13 +37,13 @@ class Pool:
     They are opened when they are needed, and stay until `close`. Errors are those of `engine.open`.
     """
 
-    def __init__(self, owner: Database) -> None:
+    def __init__(self, owner: SharedHandle) -> None:
         self.owner = owner
         self._line = owner.line
         self._queue = Queue()
         # by whether the rules of threads hang in it
-        self._writers: dict[bool, Database] = {}
-        self._readers: list[Database] = []
+        self._writers: dict[bool, SharedHandle] = {}
+        self._readers: list[SharedHandle] = []
         self._open_readers = 0
         self._users = 0
         self.closed = False
@@ -136,7 +136,7 @@ class Pool:
                     self._queue.note_turn()
                 yield mine
 
-    def _writer(self, wires: tuple[str, ...]) -> Database:
+    def _writer(self, wires: tuple[str, ...]) -> SharedHandle:
         """Called by the thread whose turn it is."""
         kind = bool(wires)
         if kind not in self._writers:
@@ -151,7 +151,7 @@ class Pool:
             self._writers[kind] = writer
         return self._writers[kind]
 
-    def _synchronize_later(self, writer: Database) -> None:
+    def _synchronize_later(self, writer: SharedHandle) -> None:
         """Have what is committed synchronized by `sync`, when others may write again; else SQLite does it before that."""
         if self._sync is None and writer.synchronous == "FULL":
             with suppress(OSError):
@@ -159,7 +159,7 @@ class Pool:
         if self._sync is not None:
             writer.execute("pragma synchronous = normal")
 
-    def _take_reader(self) -> Database:
+    def _take_reader(self) -> SharedHandle:
         with self._changed:
             while not self._readers:
                 if self._open_readers < _MOST_READERS:
@@ -176,7 +176,7 @@ class Pool:
                 self._changed.notify()
             raise
 
-    def _open(self, *, tools: bool) -> Database:
+    def _open(self, *, tools: bool) -> SharedHandle:
         """One more connection, to the same file as the others; raises `EngineError` (500) where that was removed."""
         gone = f"{self.owner.path}: was removed or replaced; what was written to it since is in no file"
         if self._writers and self.moved():  # opened by name, it would come back empty

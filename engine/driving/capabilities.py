@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from .runs import run_row
+from .results import run_row
 
 if TYPE_CHECKING:
     from engine.handle import Handle

@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, cast
 
-from engine.driving import runs
+from engine.driving import prompts, runs
 from engine.errors import ValidationError
 from engine.processes import claims
 from engine.processes.stale import heal
@@ -67,7 +67,7 @@ async def start_run(project: Project, given: dict[str, Any]) -> dict[str, Any]:
     options |= {"root": str(project.root), "project": project.name}
 
     def start(db: Database) -> str:
-        return runs.make(db, given.get("run"), cast("Options", options))
+        return prompts.make(db, given.get("run"), cast("Options", options))
 
     return {"run": await project.hub.db.call_async(start)}
 

@@ -52,7 +52,7 @@ def drive(
     `given` is the --db of the command line; the commands that are shown while the run waits repeat it. `kept` is the file of
     --keep-output. Where commands in the background were kept, exit when they have ended, unless `wait` is False.
     """
-    from engine.driving import runs
+    from engine.driving import results
     from engine.errors import EngineError, LeaseHeld
 
     quieten_libraries()
@@ -65,7 +65,7 @@ def drive(
             if not status:
                 raise
             if status in _OPEN:
-                print_result(db, runs.result(db, run, loop), as_json)
+                print_result(db, results.result(db, run, loop), as_json)
                 takes = "takes this prompt up next" if status == 100 else "has taken this prompt up"
                 shows = f"'engine log{db_flag(given)} {run}' shows what comes of it"
                 say(f"another process drives {run} and {takes}; {shows}", "yellow")
@@ -77,7 +77,7 @@ def drive(
         except EngineError as error:
             advice = f"'engine resume{db_flag(given)} {run}' goes on from here"
             raise EngineError(f"{error.message}; {advice}", error.status) from error
-        result = runs.result(db, run, loop)
+        result = results.result(db, run, loop)
         print_result(db, result, as_json)
         say_what_may_lack(db, run, loop)
         say_how_to_continue(db, run, loop, given)

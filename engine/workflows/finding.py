@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.contract import Options, attributes_of, check_options
-from engine.driving import runs
+from engine.driving import prompts
 from engine.driving.model_choice import check_tokenizer, choose_model, sync_environment_models
 from engine.driving.run_names import free_name, words_of
 from engine.errors import EngineError, NotFound, Overflow, PermissionDenied, ValidationError
@@ -199,7 +199,7 @@ def start(
     sync_environment_models(db)
     model, lacks_model = _model_of(db, options, root)
     check_tokenizer(db)
-    attributes = attributes_of({**runs.with_sandbox(options), "model": model})
+    attributes = attributes_of({**prompts.with_sandbox(options), "model": model})
     read_from = None if isinstance(source, int) else source.file
     with db.savepoint():
         workflow = source if isinstance(source, int) else _keep(db, source, place)
@@ -212,7 +212,7 @@ def start(
             run=alias,
             workflow_id=workflow,
             variables=_as_json(variables or {}),
-            attributes=runs.as_json(attributes),
+            attributes=prompts.as_json(attributes),
             models=json.dumps(
                 models_of(db, workflow, read_from, place, model, partial(choose_model, db, None, root=root))
             ),

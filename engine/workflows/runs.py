@@ -45,7 +45,7 @@ class WorkflowRuns(Handle):
         Raises `NotFound` (404) for a workflow, model or folder that there is not, `ValidationError` (400) for all that is
         wrong with the text and for variables that are missing, and `Conflict` (409) for the name of a run that is there.
         """
-        from engine.driving import runs
+        from engine.driving import results, runs
         from engine.processes.kept_output import opened as output_file
 
         from . import finding as workflows
@@ -54,7 +54,7 @@ class WorkflowRuns(Handle):
         with output_file(self, keep_output, run, options.get("root")) as kept:
             alias, loop, _ = workflows.start(self, workflow, variables, run, options)
             runs.drive(self, alias, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver, kept=kept)
-        return runs.result(self, alias, loop)
+        return results.result(self, alias, loop)
 
     @expects(run="a text or None")
     def start_workflow(
@@ -66,12 +66,12 @@ class WorkflowRuns(Handle):
         **options: Unpack[Options],
     ) -> Run:
         """Start a run of a workflow without driving it: `resume` does that. The arguments are those of `run_workflow`."""
-        from engine.driving import runs
+        from engine.driving import results
 
         from . import finding as workflows
 
         alias, _, _ = workflows.start(self, workflow, variables, run, options)
-        return runs.run_row(self, alias)
+        return results.run_row(self, alias)
 
     @expects(run="a text")
     def steps(self, run: str) -> list[Row]:

@@ -2,7 +2,7 @@
 -- perform_command tries the plain path (108), which most commands take. Any other is taken from top to bottom: refusals
 -- (106), its entries (105), faults (106); 'performing', where plugins perform their tools; the procedure of its action (110
 -- to 122). The log comes last for both.
--- spec: @dispatch_path @record @failure_reporting
+-- spec: @dispatch_path @response_commands @failure_reporting
 
 -- views
 

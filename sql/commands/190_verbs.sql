@@ -2,7 +2,7 @@
 -- All are write-only views with the same columns: run, path, "to", body, visibility, state, outcome, attributes,
 -- append, pattern, filter, request_id. An insert becomes a command of a client; its result is the row of
 -- command_results under its request_id.
--- spec: @verb_views @write_contract @surfaces
+-- spec: @verb_views @verb_contract @surfaces
 
 -- views
 

@@ -2,7 +2,7 @@
 -- A response is committed before it is parsed. Then the driver inserts into dispatch, and again after each effect and
 -- each decision: the commands of the turn are performed in order until one waits. Commands after a failed one are
 -- aborted. When no command is left, the turn is judged.
--- spec: @turns_table @record @dispatch @pause_and_resume @healing
+-- spec: @turns_table @response_commands @dispatch @pause_and_resume @healing
 
 -- views
 

@@ -16,7 +16,7 @@ import pytest
 from engine_cli import EDIT_AND_RUN, ENGINE, database, engine, environment, script
 
 import engine.terminal.standard_input as piped
-from engine.driving.runs import joined
+from engine.driving.prompts import joined
 
 ANSWERS = ['<update status="200">Done.</update>'] * 3
 

@@ -5,7 +5,7 @@
 Each leaves the schema, the settings and the record of a run that is done as they were; nothing fails with an error that
 nobody worded, and a text that is kept is kept as it was given.
 
-spec: @threats @write_contract
+spec: @threats @verb_contract
 """
 
 from __future__ import annotations

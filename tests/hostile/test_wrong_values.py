@@ -4,7 +4,7 @@
 worded. 2. No line repeats a text of megabytes. 3. What people and apps could put there breaks no invariant that a column
 of another type could break; the doors inside are tried with fewer values.
 
-spec: @write_contract
+spec: @verb_contract
 """
 
 from __future__ import annotations

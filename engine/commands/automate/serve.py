@@ -104,7 +104,7 @@ def _serving(
     key_from: list[str] | None,
     db: Path | None,
 ) -> Serving:
-    from engine.driving.runs import with_sandbox
+    from engine.driving.prompts import with_sandbox
     from engine.serving import Serving
 
     options: Options = {"mode": "act" if act else "ask", "no_web": no_web, "sandbox": sandbox}

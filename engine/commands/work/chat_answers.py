@@ -47,13 +47,13 @@ class Answers:
 
     def print(self) -> None:
         """Print those that have ended since the last call."""
-        from engine.driving import runs
+        from engine.driving import results
 
         for row in self._db.rows(_ENDED, (self._run, self._last)):
             self._last = row["loop"]
             if row["loop"] != self._own:
                 say(f"another session: {one_line(row['prompt'], _MOST_OF_PROMPT)}", dim=True)
-            print_result(self._db, runs.result(self._db, self._run, row["loop"]))
+            print_result(self._db, results.result(self._db, self._run, row["loop"]))
             say_what_may_lack(self._db, self._run, row["loop"])
 
     def teller(self, narrator: Narrator) -> Callable[[Any], None]:

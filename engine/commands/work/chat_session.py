@@ -183,7 +183,7 @@ class Session:
 
     def give(self, text: str) -> None:
         """Give a prompt to the run, which ends one that was stopped, and show how it is answered."""
-        from engine.driving import runs
+        from engine.driving import prompts
         from engine.driving.lease import is_held
         from engine.errors import EngineError
         from engine.models.protocol import storable
@@ -200,7 +200,7 @@ class Session:
         try:
             is_driven = self.run is not None and is_held(self.db, self.run)
             was_new, stopped = self.is_new, [] if is_driven else self.db.rows(_STOPPED, (self.run,))
-            run, loop = runs.prompt(self.db, storable(text), self.run, options)
+            run, loop = prompts.prompt(self.db, storable(text), self.run, options)
             # a prompt that is refused ends nothing
             for row in stopped:
                 self.db.abort(run, "stopped, and another prompt was given", loop=row["loop"])
@@ -222,7 +222,7 @@ class Session:
 
     def drive(self, loop: int | None = None) -> None:
         """Drive the run until it ends, waits or is stopped, and show the result of that prompt, by default the latest."""
-        from engine.driving import runs
+        from engine.driving import results
         from engine.errors import LeaseHeld
 
         run = str(self.run)
@@ -244,7 +244,7 @@ class Session:
             self.is_told_to_end = interrupt.ends
         if self.is_told_to_end:
             return
-        result = runs.result(self.db, run, loop)
+        result = results.result(self.db, run, loop)
         self.note(exit_code(result.status, accepted=result.accepted))
         self.tell_unfinished()
 

@@ -279,12 +279,12 @@ def _rehearse(
 
 def _prompt(db: Database, text: str, run: str | None, options: Options, piped: str) -> tuple[str, int]:
     """Give the prompt to the run. The folder of a new run is the current one unless --root names another."""
-    from engine.driving import runs
+    from engine.driving import prompts
 
     is_new = not db.value("select 1 from runs where alias = ?", (run,))
     if is_new and options.get("fork") is None and options.get("root") is None:
         options = {**options, "root": Path.cwd()}
-    alias, loop = runs.prompt(db, text, run, options, piped)
+    alias, loop = prompts.prompt(db, text, run, options, piped)
     if db.path.exists():
         say(f"run {alias}, {'prompt ' + str(loop) + ', ' if loop > 1 else ''}{_model_of(db, alias)}", dim=True)
     return alias, loop

@@ -1,0 +1,151 @@
+"""Gives a prompt to a run, and makes runs."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.contract import Options, attributes_of, check_options
+from engine.errors import Conflict, ValidationError
+from engine.functions.counts import counted
+from engine.project.root_names import note_root
+from engine.threads.joining import expect_threads
+
+from .model_choice import check_effort, check_tokenizer, choose_model, sync_environment_models
+from .run_names import free_name, words_of
+
+if TYPE_CHECKING:
+    from engine.handle import Handle
+
+
+def prompt(
+    db: Handle,
+    text: str,
+    run: str | None,
+    options: Options,
+    piped: str = "",
+    *,
+    claim: Callable[[str], None] | None = None,
+) -> tuple[str, int]:
+    """Give `text` to a run, a new one where `run` names none, without driving it; returns (run, loop sequence).
+
+    `piped` is a text that the prompt is about: a part of it where it is short, else an entry that it names. `claim` gets the
+    run in the transaction of the prompt: what it raises leaves nothing. Raises `NotFound` (404) for an unknown model or
+    folder, `ValidationError` (400) for an empty prompt and for threads that the run could not join.
+    """
+    if not text.strip():
+        raise ValidationError("the prompt is empty; say what to do")
+    check_options(options)
+    check_name(run)
+    root, parent = options.get("root"), options.get("fork")
+    if root is not None:
+        from engine.project.workspace import Workspace
+
+        Workspace(Path(root))
+    options = with_sandbox(options)
+    # before the turn to write: a server may be asked for the names of its models, and a tokenizer is loaded
+    sync_environment_models(db)
+    model = choose_model(db, parent or run, db.app_models.name(options.get("model")), root)
+    check_tokenizer(db)
+    check_effort(db, parent or run, model, options.get("effort"), root)
+    if judge := db.app_models.name(options.get("accept_model")):
+        options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
+    attributes = as_json(attributes_of({**options, "model": model}))
+    with db.savepoint():
+        alias = run or free_name(db, words_of(text))
+        path = db.value("select path from _next_piped_text where token_count(?) > most_tokens", (piped,))
+        body = text if not piped.strip() else joined(text, piped, path)
+        db.call_door("verb_set", run=alias, path=f"run://{alias}", body=body, attributes=attributes)
+        if path is not None:
+            db.insert("verb_set", run=alias, path=path, body=piped)
+        note_root(db, alias, root)
+        db.take_in(alias)
+        expect_threads(db, alias)
+        if claim is not None:
+            claim(alias)
+        loop = db.value(
+            "select max(l.sequence) from loops as l join runs as r on r.id = l.run_id where r.alias = ?",
+            (alias,),
+        )
+    return alias, int(loop)
+
+
+def make(db: Handle, run: str | None, options: Options) -> str:
+    """Make a run that has no prompt yet, with the options of a run (not those of a prompt); returns its name.
+
+    Raises what `prompt` raises, and `Conflict` (409) for a name that a run has.
+    """
+    check_options(options)
+    check_name(run)
+    root = options.get("root")
+    if root is not None:
+        from engine.project.workspace import Workspace
+
+        Workspace(Path(root))
+    sync_environment_models(db)
+    model = choose_model(db, None, db.app_models.name(options.get("model")), root)
+    attributes = attributes_of({**options, "model": model})
+    del attributes["mode"]  # a prompt has one
+    with db.transaction():
+        alias = run or free_name(db, "run")
+        if db.value("select 1 from runs where alias = ?", (alias,)):
+            raise Conflict(f"run {alias!r}: is there already; choose another name")
+        db.call_door("verb_set", run=alias, path=f"run://{alias}", attributes=as_json(attributes))
+        note_root(db, alias, root)
+    return alias
+
+
+def joined(text: str, piped: str, path: str | None) -> str:
+    """A prompt with the text that was piped to it, or with the path of the entry that holds it."""
+    if path is not None:
+        lines = piped.count("\n") + (not piped.endswith("\n"))
+        return f"{text}\n\nPiped in: {path} ({counted(lines, 'line')})"
+    fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", piped)), 3)
+    return f"{text}\n\nPiped in:\n{fence}\n{piped.removesuffix(chr(10))}\n{fence}"
+
+
+def with_sandbox(options: Options) -> Options:
+    """The options with the sandbox that the environment chooses where they name none.
+
+    Raises `ValidationError` (400) for a sandbox or a domain that is none, `SandboxMissing` (403) where one is required and
+    there is none.
+    """
+    if not (options.get("sandbox") or options.get("network") or os.environ.get("ENGINE_SANDBOX")):
+        return options
+    from engine import sandbox
+
+    choice = sandbox.check_choice(options.get("sandbox"))
+    sandbox.check_network(options.get("network"))
+    filtered = options.get("network") not in (None, "", "all")
+    if choice == "off" and options.get("network"):
+        raise ValidationError(
+            "network: without a sandbox shell commands reach everything; leave it out, or sandbox off"
+        )
+    if filtered or choice not in (None, "auto", "off"):
+        choice = choice or "auto"
+        found, reason = sandbox.find(choice)
+        if found is None:
+            raise sandbox.SandboxMissing(f"sandbox {choice!r}: there is none ({reason}); install it, or choose auto")
+    return {**options, "sandbox": choice}
+
+
+def check_name(run: str | None) -> None:
+    """Raise `ValidationError` (400) for a name that SQLite would cut, and for an empty one, which names no run."""
+    if run is not None and "\0" in run:
+        raise ValidationError(f"run {run!r}: a name holds no NUL")
+    if run == "":
+        raise ValidationError("the name of the run is empty; give one, or leave it out for a new run")
+
+
+def as_json(attributes: dict[str, Any]) -> str:
+    """Attributes of a run as JSON. Raises `ValidationError` (400) for a number that is not finite."""
+    try:
+        return json.dumps(attributes, allow_nan=False)
+    except ValueError:
+        wrong = [key for key, value in attributes.items() if isinstance(value, float) and not math.isfinite(value)]
+        raise ValidationError(f"{', '.join(wrong)}: give a finite number") from None

@@ -1,0 +1,69 @@
+"""How prompts ended, the runs of the file, and the proposals that wait: rows of the people's views as objects."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, cast
+
+from engine.contract import Proposal, Result, Run
+from engine.errors import NotFound, ValidationError
+
+if TYPE_CHECKING:
+    from engine.db.database import Row
+    from engine.handle import Handle
+
+
+def result(db: Handle, run: str, loop: int | None = None) -> Result:
+    """The result of the loop with the sequence `loop`, by default the latest; raises `NotFound` (404) for an unknown run."""
+    row = db.row(
+        "select * from loop_results where run = ? and (? is null or loop = ?) order by loop desc limit 1",
+        (run, loop, loop),
+    )
+    if row is None:
+        count = run_row(db, run).loops
+        which = "yet; 'engine run --run NAME PROMPT' gives it one" if loop is None else f"{loop}; it had {count}"
+        raise NotFound(f"run {run!r}: has no prompt {which}")
+    usage = {key: row[key] for key in ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")}
+    accepted = None if row["accepted"] is None else bool(row["accepted"])
+    return Result(
+        run,
+        row["status"],
+        row["answer"] or "",
+        row["turns"],
+        usage,
+        row["cost"],
+        row["reason"],
+        accepted,
+        row["tree_cost"],
+    )
+
+
+def run_rows(db: Handle, limit: int | None = None) -> list[Run]:
+    """The runs of the file, the newest first; at most `limit` of them."""
+    if limit is not None and limit < 0:
+        raise ValidationError(f"limit is {limit}; give 0 or more, or None for all")
+    query = "select o.* from runs as r join run_overview as o on o.run = r.alias order by r.id desc limit ?"
+    return [_run(row) for row in db.rows(query, (-1 if limit is None else limit,))]
+
+
+def run_row(db: Handle, run: str) -> Run:
+    """The run with this name; raises `NotFound` (404) for an unknown one."""
+    row = db.row("select * from run_overview where run = ?", (run,))
+    if row is None:
+        raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
+    return _run(row)
+
+
+def _run(row: Row) -> Run:
+    return Run(**{**row, "labels": tuple(json.loads(row["labels"]))})
+
+
+def proposals(db: Handle, run: str | None = None) -> list[Proposal]:
+    """The open proposals of `run` and of those below it, or of all runs, the oldest first."""
+    if run is not None:
+        run_row(db, run)
+    query = (
+        "select * from open_proposals where ? is null or run in (select run from tree_runs where top = ?) "
+        "order by proposal_id"
+    )
+    return [cast("Proposal", row) for row in db.rows(query, (run, run))]
