@@ -6,7 +6,6 @@ spec: @rule_files @rule_explanation @rule_domains @rule_brackets @completion
 from __future__ import annotations
 
 import json
-import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 from engine_cli import database, engine, script
 from fresh import stays_open
-from terminal import OpenTerminal
 from test_cli_completion import offered
 
 DONE = '<update status="200">Done.</update>'
@@ -32,34 +30,6 @@ def said(folder: Path, *arguments: str, code: int = 0, **env: str) -> str:
     done = engine(folder, *arguments, env=env)
     assert done.returncode == code, done.stderr
     return done.stdout + done.stderr
-
-
-def test_init_makes_rules_once_and_one_block_in_agents_md(folder: Path) -> None:
-    (folder / "AGENTS.md").write_bytes(b"# Ours\r\nno end of line")
-    assert "added: domain global, domain development, domain testing, domain security" in said(folder, "init")
-    text = (folder / "AGENTS.md").read_bytes()
-    assert text.startswith(b"# Ours\r\nno end of line\r\n\r\n<!-- engine rules -->\r\n## Rules\r\n")
-    rows = said(folder, "rules", "list", "--json")
-    again = said(folder, "init")
-    assert "added" not in again
-    assert "has the block already" in again
-    assert (folder / "AGENTS.md").read_bytes() == text
-    assert said(folder, "rules", "list", "--json") == rows
-    assert "4 of 4 domains active, 16 rules" in said(folder, "rules")
-
-
-def test_init_leaves_agents_md_alone_where_it_cannot_or_shall_not(folder: Path) -> None:
-    said(folder, "init", "--skip-agents-md")
-    assert not (folder / "AGENTS.md").exists()
-    other = folder.parent / "other.md"
-    other.write_text("theirs")
-    os.symlink(other, folder / "AGENTS.md")
-    assert "was left alone" in said(folder, "init")
-    assert other.read_text() == "theirs"
-    (folder / "AGENTS.md").unlink()
-    (folder / "AGENTS.md").write_bytes(b"\xff\x00")
-    assert "was left alone" in said(folder, "init")
-    assert (folder / "AGENTS.md").read_bytes() == b"\xff\x00"
 
 
 def test_init_for_all_folders_and_from_a_folder_above(folder: Path) -> None:
@@ -230,29 +200,8 @@ def test_a_single_file_is_imported_with_its_words(folder: Path) -> None:
     )
 
 
-def test_init_asks_at_a_terminal_which_rules_and_before_it_writes_agents_md(
-    folder: Path, open_terminal: OpenTerminal
-) -> None:
-    terminal = open_terminal("init")
-    terminal.expect("local/global [local]: ")
-    terminal.type("\n")
-    terminal.expect("AGENTS.md: Make it with a block")
-    terminal.type("n\n")
-    assert terminal.end()[0] == 0
-    assert not (folder / "AGENTS.md").exists()
-    assert "for all folders" not in said(folder, "rules")
-    terminal = open_terminal("init")
-    terminal.expect("local/global [local]: ")
-    terminal.type("global\n")
-    assert terminal.end()[0] == 0
-    folders = {row["folder"] for row in json.loads(said(folder, "rules", "list", "--json"))}
-    assert folders == {None, str(folder)}
-    said(folder, "init", "--local")
-    assert "engine rules" in (folder / "AGENTS.md").read_text()
-
-
 def test_show_tells_the_rules_of_a_run_its_bracket_and_what_it_has_otherwise(folder: Path) -> None:
-    said(folder, "init", "--skip-agents-md")
+    said(folder, "init")
     model = script(folder.parent / "m.jsonl", [DONE, DONE])
     said(folder, "run", "--run", "demo", "--model", model, "write a test *brief")
     said(folder, "rules", "disable", "security", "--run", "demo")
@@ -269,12 +218,3 @@ def test_show_tells_the_rules_of_a_run_its_bracket_and_what_it_has_otherwise(fol
     assert found["label"] == "project"
     said(folder, "runs", "label", "demo", "draft")
     assert json.loads(said(folder, "show", "demo", "--json"))["label"] == "draft"
-
-
-def test_init_offers_instructions_for_other_agents(folder: Path) -> None:
-    """A folder with CLAUDE.md alone had none, and nothing said so."""
-    (folder / "CLAUDE.md").write_text("Be brief.\n", encoding="utf-8")
-    told = said(folder, "init", "--skip-agents-md")
-    assert "CLAUDE.md is not read; 'engine config instruction_files=CLAUDE.md,AGENTS.md'" in told
-    assert engine(folder, "config", "instruction_files=CLAUDE.md,AGENTS.md").returncode == 0
-    assert "CLAUDE.md" not in said(folder, "init", "--skip-agents-md")

@@ -1,123 +1,177 @@
-"""`engine init`: rules for a folder."""
+"""`engine init`: rules for a folder, and on demand its AGENTS.md.
+
+spec: @init
+"""
 
 from __future__ import annotations
 
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from engine.cli.databases import open_to_write
+from engine.cli.completion import complete_model
+from engine.cli.databases import database_or_fresh, open_to_write
 from engine.cli.options import DbOption, JsonOption
 from engine.terminal.hints import db_flag
 from engine.terminal.printing import print_json, say, visible
-from engine.terminal.questions import asked_once, at_terminal, says_yes
+from engine.terminal.questions import at_terminal, end_unless_yes, says_yes
 from engine.terminal.rules import say_imported
+
+from . import agents_md as agents
 
 if TYPE_CHECKING:
     from engine.api.database import Database
-    from engine.project.workspace import Workspace
+    from engine.project.workspace import FileRead, Workspace
+    from engine.rules.folders import Found
 
-BEGIN, END = "<!-- engine rules -->", "<!-- /engine rules -->"
-BLOCK = f"""{BEGIN}
-## Rules
-
-`engine` loads rules by what a prompt says: `engine rules list` shows them, `engine rules explain 'PROMPT'` says which
-ones a prompt loads, and why. A `*name` in a prompt loads a star-command, such as `*brief` or `*plan`. People change them
-with `engine rules`.
-{END}
-"""
-_AGENTS = "AGENTS.md"
 _OTHERS = ("CLAUDE.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", ".github/copilot-instructions.md")
 """Files with instructions that other agents read."""
 
 
 def init(
     everywhere: Annotated[
-        bool | None,
-        typer.Option("--global/--local", help="For all folders that use this database, or for this folder."),
+        bool, typer.Option("--global/--local", help="For all folders that use this database, or for this folder.")
+    ] = False,
+    agents_md: Annotated[bool, typer.Option("--agents-md", help="Add a block about the rules to AGENTS.md.")] = False,
+    draft: Annotated[bool, typer.Option("--draft", help="Let the model draft AGENTS.md from the code.")] = False,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME", help="The model that drafts.", autocompletion=complete_model),
     ] = None,
-    skip_agents_md: Annotated[bool, typer.Option("--skip-agents-md", help="Leave AGENTS.md alone.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Create or import this folder's rules.
+    """Create or import this folder's rules. On a terminal, init says what it will write and asks first.
 
-    They come from the folder .opencarly or .carl here or in the nearest folder above, else from the engine. --global takes
-    the engine's rules. Existing files stay as they are. At a terminal, init asks which one you mean and whether it may
-    add a block about the rules to AGENTS.md. Without a terminal it is --local, and the block is added once. If there is no
-    AGENTS.md, it offers to read the instructions for another agent, such as CLAUDE.md.
+    The rules come from the folder .opencarly or .carl here or in the nearest folder above, else from the engine. --global
+    takes the engine's rules. Existing rules stay as they are.
+
+    AGENTS.md is written only if you ask for it. --agents-md adds a block about the rules. With --draft your model reads the
+    code and drafts the file; init shows the draft and asks again.
+
+    Without a terminal, init writes the rules, because they are in the engine's own database. It writes nothing else unless
+    --yes is given. If the folder has instructions for another agent, such as CLAUDE.md, init offers to use them.
 
     \b
     Examples:
       engine init
-      engine init --global
-      engine init --local --skip-agents-md
+      engine init --global --yes
+      engine init --draft --model openai/gpt-5
     """
+    from engine.models.availability import absolute_model
     from engine.project.workspace import Workspace
-    from engine.rules import imports, sources
 
     place = Workspace(Path.cwd(), db)
-    if everywhere is None:
-        everywhere = not as_json and _means_all_folders(place.root)
+    asks = at_terminal() and not yes and not as_json
+    writes_file = agents_md or draft
+    _check(everywhere, writes_file, model, draft, may_write=asks or yes)
+    found = _found(place, everywhere)
+    with database_or_fresh(db, quietly=True) as looked:
+        setting = None if everywhere else _instructions(looked, place)
+        chosen = agents.drafting_model(looked, model and absolute_model(model), place.root) if draft else None
+        drafter = None if everywhere or writes_file else _drafter(looked, place)
+    plan = _plan(place, found, everywhere, agents_md, chosen, setting if asks or yes else None)
+    if asks:
+        say("\n".join(["init will write:", *(f"  {line}" for line in plan)]))
+        end_unless_yes("Write it?")
+    told = _write(db, place, found, everywhere, setting if asks or yes else None)
+    if writes_file:
+        told["agents_md"] = _write_agents_md(db, place, chosen, with_block=agents_md, asks=asks)
+    if as_json:
+        print_json(told)
+        return
+    if setting and not (asks or yes):
+        say(f"{setting[0]} is not read as instructions; to use it: engine config instruction_files={setting[1]}")
+    if drafter:
+        say(f"'engine init --draft' lets {visible(drafter)} draft {agents.NAME} from the code")
+    say(f"'engine rules{db_flag(db)}' lists the rules; 'engine rules explain{db_flag(db)} PROMPT' what a prompt loads")
+
+
+def _check(everywhere: bool, writes_file: bool, model: str | None, draft: bool, *, may_write: bool) -> None:
+    """Raise `ValidationError` (400) for options that exclude each other, and for a file that nobody agreed to."""
+    from engine.errors import ValidationError
+
+    if everywhere and writes_file:
+        raise ValidationError(f"{agents.NAME} belongs to one folder; leave out --global")
+    if model is not None and not draft:
+        raise ValidationError("--model names the model that drafts; add --draft")
+    if writes_file and not may_write:
+        raise ValidationError(f"{agents.NAME} is yours, and there is no terminal to ask at; add --yes to write it")
+
+
+def _found(place: Workspace, everywhere: bool) -> Found:
+    from engine.rules import sources
+
     folder = None if everywhere else sources.nearest(place.root)
-    found = sources.shipped() if folder is None else sources.read(folder, place.root)
+    return sources.shipped() if folder is None else sources.read(folder, place.root)
+
+
+def _plan(
+    place: Workspace,
+    found: Found,
+    everywhere: bool,
+    block: bool,
+    drafter: str | None,
+    setting: tuple[str, str] | None,
+) -> list[str]:
+    """What will be written, a line each."""
+    from engine.functions.counts import counted
+
+    whose = "all folders that use this database" if everywhere else f"this folder, {visible(str(place.root))}"
+    numbers = {
+        "domain": len(found.domains),
+        "star-command": len(found.star_commands),
+        "bracket": len(found.brackets),
+    }
+    what = ", ".join(str(counted(number, word)) for word, number in numbers.items())
+    lines = [f"rules for {whose}: {what}, from {visible(found.source)} (rules that are there stay)"]
+    if setting:
+        lines.append(f"setting instruction_files: models will read {setting[0]}")
+    if drafter:
+        lines.append(f"{agents.NAME}: {visible(drafter)} drafts it from the code; you see it first")
+    if block:
+        lines.append(f"{agents.NAME}: a block of {len(agents.BLOCK.splitlines())} lines about the rules")
+    return lines
+
+
+def _write(
+    db: Path | None, place: Workspace, found: Found, everywhere: bool, setting: tuple[str, str] | None
+) -> dict[str, Any]:
+    """Write the rules and the setting, and say so."""
+    from engine.rules import imports
+
     with open_to_write(db) as database:
         report = imports.add(database, None if everywhere else str(place.root), found)
-        instructions = None if everywhere or as_json else _offer_instructions(database, place)
-    block = None if everywhere or skip_agents_md or not (as_json or _may_write(place)) else _write_block(place)
-    if as_json:
-        print_json({"source": found.source, **vars(report), "agents_md": block})
-        return
+        if setting:
+            database.execute("update settings set value = ? where name = 'instruction_files'", (setting[1],))
     say_imported(report, found.source)
-    if block:
-        say(f"{_AGENTS}: {block}")
-    if instructions:
-        say(instructions)
-    say(f"'engine rules{db_flag(db)}' shows what holds; 'engine rules explain{db_flag(db)} PROMPT' what a prompt loads")
+    if setting:
+        say(f"{setting[0]} is read as instructions now (setting instruction_files)")
+    return {"source": found.source, **vars(report), "agents_md": None}
 
 
-def _means_all_folders(root: Path) -> bool:
-    """Whether the person means all folders; without a terminal to ask at, this one."""
-    if not at_terminal():
-        return False
-    question = f"Rules for this folder, {visible(str(root))}, or for all folders? local/global [local]: "
-    return asked_once(sys.stdin, question) in ("g", "global")
+def _instructions(db: Database, place: Workspace) -> tuple[str, str] | None:
+    """The file with instructions that only other agents read, and the setting that takes it; None without such a file."""
+    value = db.value("select value from settings where name = 'instruction_files'")
+    named = str(value or "").replace(" ", "").split(",")
+    found = [name for name in _OTHERS if _has(place, name)]
+    if not found or _has(place, agents.NAME) or set(found) & set(named):
+        return None
+    return found[0], ",".join([found[0], *filter(None, named)])
 
 
-def _may_write(place: Workspace) -> bool:
-    """Whether a block may be added to AGENTS.md, which a person at a terminal is asked."""
+def _drafter(db: Database, place: Workspace) -> str | None:
+    """The model that could draft an AGENTS.md that is not there; None without one."""
     from engine.errors import EngineError
 
-    if not at_terminal():
-        return True
-    try:
-        now = place.read(_AGENTS, 10_000_000)
-    except EngineError:
-        return True  # what keeps it from being written is told then
-    if BEGIN in (now.text or ""):
-        return True
-    what = "Add to it" if now.kind == "text" else "Make it with"
-    return says_yes(f"{_AGENTS}: {what} a block of {len(BLOCK.splitlines())} lines that tells of the rules?")
-
-
-def _offer_instructions(db: Database, place: Workspace) -> str | None:
-    """Offer to read the instructions of a folder that has them for other agents alone; returns what to say of it."""
-    named = (
-        str(db.value("select value from settings where name = 'instruction_files'") or "").replace(" ", "").split(",")
-    )
-    found = [name for name in _OTHERS if _has(place, name)]
-    if not found or _has(place, _AGENTS) or set(found) & set(named):
-        return None
-    setting = ",".join([found[0], *filter(None, named)])
-    if not at_terminal():
-        return f"{found[0]} is not read; 'engine config instruction_files={setting}' takes it as instructions"
-    if not says_yes(f"{found[0]}: Take it as instructions for agents?"):
-        return None
-    db.execute("update settings set value = ? where name = 'instruction_files'", (setting,))
-    return f"{found[0]} is read as instructions now (setting instruction_files)"
+    if not _has(place, agents.NAME):
+        with suppress(EngineError):
+            return agents.drafting_model(db, None, place.root)
+    return None
 
 
 def _has(place: Workspace, name: str) -> bool:
@@ -129,20 +183,38 @@ def _has(place: Workspace, name: str) -> bool:
     return False
 
 
-def _write_block(place: Workspace) -> str:
-    """Write the block into AGENTS.md where it has none; returns what was done. What stands in the file stays."""
+def _write_agents_md(
+    db: Path | None, place: Workspace, drafter: str | None, *, with_block: bool, asks: bool
+) -> str | None:
+    """Write AGENTS.md as it was asked for, and say what became of it."""
     from engine.errors import EngineError
 
     try:
-        now = place.read(_AGENTS, 10_000_000)
-        if now.kind not in ("text", "missing") or now.leads_to is not None:
-            return "is no text file of this folder and was left alone"
-        before = now.text or ""
-        if BEGIN in before:
-            return "has the block already"
-        parted = "" if not before else "\n" if before.endswith("\n") else "\n\n"
-        ending = "\r\n" if "\r\n" in before else "\n"
-        place.write(_AGENTS, before + (parted + BLOCK).replace("\n", ending), before=now.sha256)
+        before = agents.now(place)
+        text = before.text or ""
+        if drafter:
+            with open_to_write(db) as database:
+                text = agents.draft(database, drafter, place.root)
+        if with_block:
+            text = agents.with_block(text)
+        said = _written(place, before, text, asks=asks and drafter is not None)
     except EngineError as error:
-        return f"was left alone, {error.message}"
-    return "has a block about the rules now"
+        raise EngineError(f"{error.message}; the rules were written", error.status) from error
+    say(said)
+    return said
+
+
+def _written(place: Workspace, before: FileRead, text: str, *, asks: bool) -> str:
+    """Show what changes where a person is asked, and write it."""
+    from engine.terminal.diffs import difference, print_difference
+
+    if text == (before.text or ""):
+        return f"{agents.NAME}: nothing to change"
+    if asks:
+        old = agents.NAME if before.kind == "text" else "/dev/null"
+        print_difference(difference(before.text or "", text, old, agents.NAME))
+        sys.stdout.flush()
+        if not says_yes(f"Write this to {agents.NAME}?"):
+            return f"{agents.NAME}: not written"
+    place.write(agents.NAME, text, before=before.sha256)
+    return f"{agents.NAME}: written, {len(text.splitlines())} lines"
