@@ -22,7 +22,7 @@ def named(name: str) -> Adapter:
         return _of_file(Path(name))
     known = adapters()
     if name not in known:
-        raise NotFound(f"adapter {name!r}: there is none of that name; there are {', '.join(known)}, or name a file.py")
+        raise NotFound(f"adapter {name!r}: not found; use {', '.join(known)}, or a file such as ./adapter.py")
     return known[name]
 
 

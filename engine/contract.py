@@ -100,7 +100,7 @@ def check_options(options: Options) -> None:
 
         near = get_close_matches(unknown[0], _KINDS, 2)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(_KINDS)}"
-        raise TypeError(f"{unknown[0]!r} is no option; {hint}")
+        raise TypeError(f"{unknown[0]!r} is not an option; {hint}")
     check_all(options, _KINDS)
 
 

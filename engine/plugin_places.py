@@ -71,7 +71,7 @@ def _load(name: str, path: str, where: str) -> ModuleType:
     folders = [str(file.parent)] if file.name == "__init__.py" else None
     spec = spec_from_file_location(module_name, file, submodule_search_locations=folders)
     if spec is None or spec.loader is None:
-        raise ValidationError(f"{where}: plugin {name}: {file} is no Python module")
+        raise ValidationError(f"{where}: plugin {name}: {file} is not a Python module")
     module = module_from_spec(spec)
     sys.modules[module_name] = module
     try:
@@ -100,7 +100,7 @@ def _file_of(name: str, path: str, where: str) -> Path:
 
     place = Path(path).expanduser()
     if not place.is_absolute():
-        raise ValidationError(f"{where}: plugin {name}: {path} is no absolute path; write it from / or ~ on")
+        raise ValidationError(f"{where}: plugin {name}: {path} is not an absolute path; begin it with / or ~")
     file = place / "__init__.py" if place.is_dir() else place
     try:
         if not is_own(file.stat()) or not is_own(file.parent.stat()):

@@ -120,7 +120,7 @@ class _Jsonc:
         word = _WORD.match(self._text, self._at)
         if word is None:
             raise self._fault(
-                f"{self._text[self._at : self._at + 20]!r} is no value" if first else "the text ends early"
+                f"{self._text[self._at : self._at + 20]!r} is not a value" if first else "the text ends early"
             )
         self._at = word.end()
         return Located(_kind(word[0]), line, word[0])
@@ -188,7 +188,7 @@ class _Yaml:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             said = " ".join(filter(None, (error.context, error.problem)))
-            raise Unreadable(mark.line + 1 if mark else 1, f"it is no YAML: {said}") from error
+            raise Unreadable(mark.line + 1 if mark else 1, f"it is not YAML: {said}") from error
         return value
 
     def _take(self, kind: str) -> Any:

@@ -31,7 +31,7 @@ _MEANT = "?[]{}%*!"
 _WEB_SCHEMES = frozenset({"http", "https", "mcp"})
 """Schemes whose addresses are somebody else's: they stay as they are."""
 _ESCAPES = lazy_regex(r"((?:%[0-9A-Fa-f]{2})+)")
-_INSIDE = "only files inside it are read and written by their paths; a shell command may read others"
+_INSIDE = "use a path inside it, or read other files with a shell command"
 _EMPTY = "path is empty: give the path of an entry"
 _SPACE = lazy_regex(r"\s")
 _CONTROL = lazy_regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -235,7 +235,7 @@ def _bare_error(path: str) -> str | None:
     if not normal.strip():
         return _EMPTY
     if any(each.startswith(("/", "\\")) or _DRIVE.match(each) for each in (path, normal)):
-        return f"path {path!r} is absolute and outside of the project root: {_INSIDE}"
+        return f"{path!r} is outside the project folder: {_INSIDE}"
     depth = 0
     for segment in path.replace("\\", "/").split("/"):
         if segment == "..":
@@ -243,7 +243,7 @@ def _bare_error(path: str) -> str | None:
         elif segment not in ("", ".", "**"):
             depth += 1
         if depth < 0:
-            return f"path leaves the project root: {path!r}; {_INSIDE}"
+            return f"{path!r} leaves the project folder: {_INSIDE}"
     if depth == 0 and "*" not in path:
         return f"path {path!r} is the project root itself: name a file inside it"
     return None

@@ -48,7 +48,7 @@ def relations_read(body: str | None) -> str | None:
     except RecursionError:
         return json.dumps({"fault": "nodes: the JSON is nested too deeply", "status": 400})
     except ValueError as error:
-        return json.dumps({"fault": f"nodes: this is no JSON: {fence_line(str(error))}", "status": 400})
+        return json.dumps({"fault": f"nodes: this is not JSON: {fence_line(str(error))}", "status": 400})
 
 
 def relations_text(body: str | None, depth: int | None) -> str | None:
@@ -203,7 +203,7 @@ def _holds_half_a_character(node: dict[str, Any]) -> bool:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise _FaultError(f"nodes: {name} is no JSON number")
+    raise _FaultError(f"nodes: {name} is not a JSON number")
 
 
 def _number(written: str) -> float:

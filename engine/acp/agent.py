@@ -73,7 +73,7 @@ class EngineAgent:
     async def authenticate(self, method_id: str, **_: Any) -> schema.AuthenticateResponse:
         """Look whether there is a model by now."""
         if method_id != KEYS:
-            raise NotFound(f"method {method_id[:100]!r}: there is none; there is {KEYS!r}")
+            raise NotFound(f"method {method_id[:100]!r}: unknown; the only way to sign in is {KEYS!r}")
         if missing := await in_thread(lambda: missing_model(self._serving)):
             raise RequestError(AUTH_REQUIRED, missing)
         return schema.AuthenticateResponse()
@@ -277,7 +277,7 @@ class EngineAgent:
 
     async def _tell_past(self, session: Session) -> None:
         if session.prompts:
-            raise Conflict(f"session {session.run!r}: is answering a prompt; cancel it, or wait")
+            raise Conflict(f"session {session.run!r}: is answering a prompt; cancel that prompt or wait for its answer")
         loop = asyncio.get_running_loop()
 
         def read() -> None:
@@ -297,4 +297,4 @@ class EngineAgent:
 def _refuse_more_folders(folders: Sequence[str] | None) -> None:
     """Raise `EngineError` (400) where a session would have several folders."""
     if folders:
-        raise EngineError("additionalDirectories: a session works in one folder, its cwd", 400)
+        raise EngineError("additionalDirectories: not supported, because a session works in one folder, its cwd", 400)

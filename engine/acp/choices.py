@@ -48,9 +48,9 @@ def set_mode(session: Session, mode: str, known: Sequence[str]) -> None:
     `NotFound` (404) for a mode that there is not.
     """
     if mode in MODES and mode not in known:
-        raise PermissionDenied(f"mode {mode!r}: only who starts 'engine serve acp --yolo' has it")
+        raise PermissionDenied(f"mode {mode!r}: needs a server that was started with 'engine serve acp --yolo'")
     if mode not in known:
-        raise NotFound(f"mode {mode[:100]!r}: there is none; there are {', '.join(known)}")
+        raise NotFound(f"mode {mode[:100]!r}: unknown; the modes are {', '.join(known)}")
     session.mode = mode
 
 
@@ -89,9 +89,7 @@ def set_option(session: Session, option: str, value: str | bool) -> None:
                 check_effort(db, session.run, model, chosen)
             session.effort = chosen
         case _:
-            raise NotFound(
-                f"option {option[:100]!r}: there is none that takes this value; there are {MODEL} and {EFFORT}"
-            )
+            raise NotFound(f"option {option[:100]!r}: no option takes this value; the options are {MODEL} and {EFFORT}")
 
 
 def _select(

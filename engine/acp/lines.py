@@ -113,7 +113,7 @@ class Lines:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            await self._refuse(_PARSE_ERROR, "a line is no JSON; send one message a line")
+            await self._refuse(_PARSE_ERROR, "a line is not JSON; send one message per line")
             return None
         if not isinstance(message, dict):
             await self._refuse(_INVALID_REQUEST, "a message is an object; batches are not taken")

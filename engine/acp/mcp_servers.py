@@ -31,5 +31,5 @@ def taken_over(servers: Sequence[Any] | None) -> tuple[Server, ...]:
     if len(found) > MOST:
         raise ValidationError(f"mcpServers: a session has at most {MOST} servers")
     if twice := {each.name for each in found if [other.name for other in found].count(each.name) > 1}:
-        raise ValidationError(f"mcpServers: two servers are called {min(twice)}; name them apart")
+        raise ValidationError(f"mcpServers: two servers are called {min(twice)}; give each server a different name")
     return found

@@ -174,7 +174,7 @@ class Sessions:
     def listed(self, cwd: str | None, cursor: str | None) -> tuple[list[Row], str | None]:
         """The runs of the folder `cwd` (None: of the database of the current one), the latest first, and the next cursor."""
         if cursor is not None and not (cursor.isdecimal() and len(cursor) < 19):
-            raise ValidationError("cursor: is none that was given here")
+            raise ValidationError("cursor: not from this server; list again without a cursor")
         root = None if cwd is None else folder(cwd)
         which = {"root": root and str(root), "before": cursor and int(cursor), "limit": PAGE + 1}
         with self._handles.of(root or Path.cwd(), make=False) as found:
@@ -218,5 +218,5 @@ def folder(cwd: str) -> Path:
     from engine.project.workspace import Workspace
 
     if not cwd.startswith("/") or "\0" in cwd:
-        raise ValidationError(f"cwd {cwd[:200]!r}: is no absolute path")
+        raise ValidationError(f"cwd {cwd[:200]!r}: is not an absolute path")
     return Workspace(Path(cwd)).root

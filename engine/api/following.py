@@ -65,7 +65,7 @@ class Follower:
         if self._db.moved():
             raise EngineError(f"{self._db.path}: was removed or replaced while run {self._run} was followed")
         if self._db.in_transaction:
-            raise Conflict(f"{self._db.path}: a run is not followed inside a transaction; commit first")
+            raise Conflict(f"{self._db.path}: a run cannot be followed inside a transaction; commit first")
         # what is written from here on is read by the next call, all of it
         goes_on, self._seen = self._db.tuples(_NOW, (self._run,))[0]
         told = sorted([*self._stored(), *self._answered()], key=lambda event: event["id"])

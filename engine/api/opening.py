@@ -87,7 +87,7 @@ def _given(tools: Iterable[Callable[..., Any]], mcp: Iterable[Server], read_only
         raise TypeError(f"tools is a list of functions, not {tools!r}")
     functions, servers = list(tools), list(mcp)
     if (functions or servers) and read_only:
-        raise ValidationError("tools: a file that is open for reading drives no runs; leave them out, or read_only")
+        raise ValidationError("tools: a file opened with read_only=True runs no tools; leave out tools or read_only")
     if not functions and not servers:
         return None
     from engine.tools.app_tools import AppTools
@@ -190,7 +190,7 @@ def attach(
     if not isinstance(connection, apsw.Connection):
         raise TypeError(f"connection is a connection of apsw, not {connection!r}")
     if not schema.isidentifier():
-        raise ValidationError(f"schema {schema!r}: is not a name")
+        raise ValidationError(f"schema {schema!r}: is not a valid name")
     open(path, trust=trust).close()
     register(connection)
     connection.execute(f'attach database ? as "{schema}"', (str(path),))

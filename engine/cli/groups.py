@@ -25,8 +25,8 @@ SENTENCE = 500
 """Characters of a first sentence; it is not cut."""
 
 _MEANT = {
-    "int_parsing": "{value!r} is no whole number",
-    "float_parsing": "{value!r} is no number",
+    "int_parsing": "{value!r} is not a whole number",
+    "float_parsing": "{value!r} is not a number",
     "greater_than_equal": "is {ge:g} or more, not {value}",
     "less_than_equal": "is {le:g} or less, not {value}",
 }
@@ -170,7 +170,7 @@ class Quoted(TyperCommand):
         rest = self._parse_without_run(ctx, args) if self._lacks_run(ctx, args) else super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
             first = rest[0] if len(rest[0]) <= 100 else f"{rest[0][:100]}…"
-            ctx.fail(f"Got too many words, from {first!r} on; {self._meant()}")
+            ctx.fail(f"Too many arguments, starting with {first!r}; {self._meant()}")
         return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -60,7 +60,7 @@ def is_alone(context: typer.Context, *options: object) -> bool:
     """Whether a group of commands was called without one of them, so that it lists; `options` are those given to it."""
     if context.invoked_subcommand and any(options):
         group = f"engine {context.info_name} {context.invoked_subcommand}"
-        raise typer.BadParameter(f"options go behind the subcommand: {group} …")
+        raise typer.BadParameter(f"put options after the subcommand: {group} …")
     return not context.invoked_subcommand
 
 

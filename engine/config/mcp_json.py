@@ -41,7 +41,7 @@ def read_servers(place: Path) -> Iterator[tuple[str, Taken]]:
         servers = whole
     if servers is None:
         raise ValidationError(
-            f"{place}: holds no MCP servers; they stand in mcpServers, servers, context_servers, mcp or mcp_servers"
+            f"{place}: has no MCP servers; they are read from mcpServers, servers, context_servers, mcp or mcp_servers"
         )
     for name, data in servers.items():
         yield usable_name(str(name)), taken(data)

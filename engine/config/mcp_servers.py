@@ -78,8 +78,8 @@ class Configured:
         """The server, with the keys that its values name; relative paths begin at `root`. Raises `EngineError`."""
         if not self.confirmed:
             raise PermissionDenied(
-                f"MCP server {self.name}: {self.source.name} names it, and it is not used until you have looked at it: "
-                f"engine mcp confirm {self.name}"
+                f"MCP server {self.name}: {self.source.name} defines it, and you have not confirmed it yet; "
+                f"look at it and confirm: engine mcp confirm {self.name}"
             )
         given = {key: value for key, value in self.data.items() if key != "enabled"}
         for part in ("env", "headers"):
@@ -134,7 +134,7 @@ def listed(layer: Layer, folder: Path) -> Iterator[Configured]:
         return
     tables = toml_files.loaded(text, place).get(_TABLE, {})
     if not isinstance(tables, dict):
-        raise ValidationError(f"{place}: mcp is no setting; servers are tables: [mcp.NAME]")
+        raise ValidationError(f"{place}: mcp is not a setting; write each server as a table [mcp.NAME]")
     rights = Rights(Path(os.path.realpath(place)))
     for name, data in tables.items():
         check_table(f"{place}: ", name, data)
@@ -146,7 +146,7 @@ def check_table(where: str, name: str, data: object) -> None:
     try:
         check_name(name)
         if not isinstance(data, dict):
-            raise ValidationError("is no table")
+            raise ValidationError("is not a table")
         for key, value in data.items():
             _check_value(key, value)
         for part in ("env", "headers"):
@@ -170,7 +170,7 @@ def add(layer: Layer, folder: Path, name: str, data: Mapping[str, Any], *, repla
     check_table("", name, dict(data))
     place = place_of(layer, folder)
     if not replace and toml_files.table(toml_files.read_file(place), place, _TABLE, name) is not None:
-        raise ValidationError(f"MCP server {name}: {place} has one; --replace puts this in its place")
+        raise ValidationError(f"MCP server {name}: {place} has it already; add --replace to replace it")
     _write(layer, folder, name, data)
     if layer == "project":
         confirm(folder, name)
@@ -194,7 +194,7 @@ def to_confirm(folder: Path, name: str) -> Configured:
     for layer in _LAYERS:
         if found := next((each for each in listed(layer, folder) if each.name == name), None):
             return found
-    raise NotFound(f"MCP server {name}: there is none of this name; 'engine mcp list' shows those that there are")
+    raise NotFound(f"MCP server {name}: not found; 'engine mcp list' lists the servers")
 
 
 def confirm(folder: Path, name: str) -> Configured:
@@ -250,7 +250,7 @@ def _expect_no_key(part: str, key: str, value: str) -> None:
     is_key = secrets.is_secret("PLAIN", rest) if named else secrets.is_secret(key.replace("-", "_"), value)
     if is_key or (not named and key.lower() in _CREDENTIALS):
         raise ValidationError(
-            f"{part}: {key[:60]} would hold the key itself; write ${{env:NAME}} in its place, and set that variable"
+            f"{part}: {key[:60]} contains the key itself; write ${{env:NAME}} instead, and set that variable"
         )
 
 

@@ -59,7 +59,7 @@ class Taken:
 def taken(data: Any) -> Taken:
     """What is taken over of a server."""
     if not isinstance(data, dict):
-        return Taken(problem="is no object with a command or a url")
+        return Taken(problem="is not an object with a command or a url")
     return _Taking(data).all()
 
 
@@ -210,7 +210,7 @@ class _Taking:
         if _OWN.fullmatch(inner):
             return f"${{{inner}}}"
         self._made.problem = (
-            f"{key} has {found[0][:60]!r}, which is none of ${{env:NAME}}, ${{file:PATH}} and ${{.env:NAME}}"
+            f"{key} has {found[0][:60]!r}, which is not ${{env:NAME}}, ${{file:PATH}} or ${{.env:NAME}}"
         )
         return found[0]
 

@@ -31,7 +31,7 @@ def add(db: Store, file: Path, name: str | None = None) -> str:
         )
     text = _read(file)
     if db.value("select 1 from personas where name = ? and origin = 'engine'", (name,)):
-        raise Conflict(f"persona {name!r}: comes with the engine and stays as it is; say --name NAME for your own")
+        raise Conflict(f"persona {name!r}: is built in and cannot be changed; use --name NAME for your own")
     db.execute(
         "insert into personas (name, body, origin) values (?, ?, 'own') "
         "on conflict (name) do update set body = excluded.body",
@@ -45,9 +45,9 @@ def remove(db: Store, name: str) -> None:
     with db.transaction():
         origin = db.value("select origin from personas where name = ?", (name,))
         if origin is None:
-            raise NotFound(f"persona {name!r}: there is none of that name; 'engine personas list' lists them")
+            raise NotFound(f"persona {name!r}: not found; 'engine personas list' lists the personas")
         if origin == "engine":
-            raise Conflict(f"persona {name!r}: comes with the engine and stays")
+            raise Conflict(f"persona {name!r}: is built in and cannot be removed")
         if runs := db.rows("select alias from runs where persona = ? order by id limit 3", (name,)):
             named = ", ".join(row["alias"] for row in runs)
             raise Conflict(f"persona {name!r}: runs have it, such as {named}; 'engine runs purge' removes a run")
@@ -61,7 +61,7 @@ def _read(file: Path) -> str:
         with open(open_to_read(file), "rb") as opened:
             text = opened.read(4 * LONGEST + 1).decode().strip()
     except UnicodeDecodeError as error:
-        raise ValidationError(f"{str(file)!r}: is no UTF-8 text") from error
+        raise ValidationError(f"{str(file)!r}: is not UTF-8 text") from error
     except OSError as error:
         raise PermissionDenied(f"{str(file)!r}: cannot be read ({error.strerror})") from error
     if len(text) > LONGEST:

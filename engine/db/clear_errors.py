@@ -56,13 +56,11 @@ class ClearErrors:
             case apsw.SQLError() if self.differs and str(error).startswith("no such "):
                 return Conflict(f"{self.file}: {error}: {self.differs}")
             case apsw.InterruptError() if self._until != float("inf"):
-                return EngineError(
-                    f"{self.file}: looking at it took longer than {LOOK_SECONDS:g} s and was given up", 504
-                )
+                return EngineError(f"{self.file}: reading it took longer than {LOOK_SECONDS:g} s and was given up", 504)
             case apsw.ConnectionClosedError():
                 return Conflict(f"{self.file}: is closed; open it again")
             case apsw.ThreadingViolationError():
-                return Conflict(f"{self.file}: is at work for another thread; close it when that has ended")
+                return Conflict(f"{self.file}: is in use by another thread; close it when that thread is done")
             case apsw.BindingsError():
                 return ValidationError(f"the values do not fit the statement ({error}); give one for each place")
             case UnicodeEncodeError():
@@ -70,7 +68,7 @@ class ClearErrors:
                     f"{ascii(error.object)[:80]} is not UTF-8 and cannot be stored; convert it first"
                 )
             case TypeError():  # of a bound value, or of a statement that is no text
-                return ValidationError(f"SQLite cannot take that: {error}; it takes text, numbers, bytes and None")
+                return ValidationError(f"SQLite cannot store that: {error}; give text, numbers, bytes or None")
             case UnicodeDecodeError() if function_that_raised(error):  # bytes that SQL joined to a text
                 said = "is not UTF-8; give a text where bytes were given, or restore a copy where the file holds them"
                 return ValidationError(f"{error.object[:80]!r} {said}")
@@ -81,7 +79,7 @@ class ClearErrors:
             case apsw.ConstraintError() if found := _REFUSAL.match(str(error)):
                 return error_for(int(found[1]), found[2])
             case apsw.ConstraintError():
-                return ValidationError(f"a rule of the file refuses that: {error}")
+                return ValidationError(f"a constraint of the file refuses this: {error}")
             case apsw.NotADBError():
                 return ValidationError(f"{self.file}: is not a database; it is left as it is")
             case apsw.CorruptError():

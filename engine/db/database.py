@@ -84,7 +84,7 @@ class Store(Statements):
         admit: schemas.Admit | None = None,
     ) -> None:
         if not is_name(str(path)):
-            raise ValidationError(f"{str(path)!r}: is no path of a database; it holds a NUL or is not UTF-8")
+            raise ValidationError(f"{str(path)!r}: is not a valid path: it contains a NUL or is not UTF-8")
         self.path: Path = Path(path)
         self.clear_errors: ClearErrors = ClearErrors(self.path)
         self.place: Path = Path(os.path.realpath(path))
@@ -189,7 +189,7 @@ class Store(Statements):
         """Raise `Conflict` (409) inside a transaction: what a run does in the world could not be rolled back with it."""
         if self.in_transaction:
             raise Conflict(
-                f"{self.path}: a run is not driven inside a transaction; commit first, then run or resume it"
+                f"{self.path}: a run cannot be driven inside a transaction; commit first, then run or resume it"
             )
 
     @contextmanager

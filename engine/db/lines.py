@@ -114,7 +114,7 @@ class Queue:
 
 def kept(place: Path) -> Conflict:
     """What is raised where it is not the turn of a thread for `WAIT_S` seconds."""
-    return Conflict(f"{place}: another thread keeps a transaction open; commit it, or roll it back")
+    return Conflict(f"{place}: another thread has an open transaction; commit it or roll it back")
 
 
 _lines: WeakValueDictionary[Path, Line] = WeakValueDictionary()

@@ -93,7 +93,7 @@ class Statements:
         """
         names = [module.name for module in installed().offered]
         for unknown in [module for module in modules if module not in names]:
-            raise NotFound(f"module {unknown!r}: there is none; there are {', '.join(names)}")
+            raise NotFound(f"module {unknown!r}: not found; the modules are {', '.join(names)}")
         if not all(map(self.has, modules)):
             with self.transaction(), self.clear_errors:
                 install(self.connection, modules)

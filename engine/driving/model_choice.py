@@ -137,7 +137,7 @@ def check_effort(
     model = db.app_models.find(actual) or resolve_model(actual, db.keys_for(run, root))
     if not takes_effort(model):
         raise ValidationError(
-            f"model {name!r}: takes no effort, and {effort} was asked for; choose another, or effort none"
+            f"model {name!r}: has no effort levels, but effort {effort} was given; choose another model or effort none"
         )
 
 
@@ -240,7 +240,7 @@ def sync_environment_models(db: Handle) -> None:
     }
     for alias, (actual, context, tools, effort, price) in sorted(found.items()):
         if not alias.strip():
-            raise ValidationError("ENGINE_MODEL_: an alias stands behind it, as in ENGINE_MODEL_fast")
+            raise ValidationError("ENGINE_MODEL_: the alias is missing; write for example ENGINE_MODEL_fast")
         if wrong := value_error(context, "whole", 256, None):
             raise ValidationError(f"ENGINE_CONTEXT_{alias}: {wrong}")
         if tools not in ("xml", "native"):

@@ -126,7 +126,7 @@ def confining(db: Handle, root: Path | None) -> Confine:
         found, reason = sandbox.find("require")
         if found is None or root is None:
             why = reason or "its run has no folder"
-            raise sandbox.SandboxMissing(f"it is to run in a sandbox, and there is none ({why})")
+            raise sandbox.SandboxMissing(f"it needs a sandbox, and none is available ({why})")
         asked = sandbox.Confinement(
             root=root,
             writable=True,

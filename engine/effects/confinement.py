@@ -33,6 +33,6 @@ def place_of(db: Store, effect: Row) -> Place:
     found, reason = sandbox.find(row["choice"])
     if found is None and row["required"]:
         raise SandboxMissing(
-            f"refused: it was to run in a sandbox, and there is none ({reason}); install it, or use --sandbox=off"
+            f"refused: it needs a sandbox, and none is available ({reason}); install one, or use --sandbox=off"
         )
     return Place(found, asked)

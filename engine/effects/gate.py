@@ -43,7 +43,7 @@ def add_policy(
     program, _, arguments = command.strip().partition(" ")
     if not program or ("/" in program and not _BELOW_ROOT.fullmatch(program)):
         raise ValidationError(
-            f"policy {command!r}: begins with the name of a program, or with its path below the root as command lines "
+            f"policy {command!r}: start with the name of a program, or with its path below the root as command lines "
             "write it: .venv/bin/pytest, ./gradlew"
         )
     if decision not in DECISIONS:
@@ -83,10 +83,10 @@ def remove_policy(db: Store, number: int) -> Row:
     with db.transaction():
         found = db.row("select * from policies where policy_id = ?", (number,))
         if found is None:
-            raise NotFound(f"policy {number}: there is none of that number; 'engine allow policy list' shows them")
+            raise NotFound(f"policy {number}: not found; 'engine allow policy list' lists the policies")
         if found["level"] == "shipped":
             raise Conflict(
-                f"policy {number}: comes with the engine; a policy of the project or a run that accepts wins over it"
+                f"policy {number}: is built in and cannot be removed; to overrule it, add a policy that accepts the command"
             )
         right = db.value("select right_text from _policy_rights where policy_id = ?", (number,))
         db.execute("delete from command_policies where id = ?", (number,))
@@ -143,7 +143,7 @@ def revoke_grant(db: Store, number: int) -> Row:
     with db.transaction():
         found = db.row("select * from granted where grant_id = ?", (number,))
         if found is None:
-            raise NotFound(f"grant {number}: there is none of that number; 'engine allow grants' lists them")
+            raise NotFound(f"grant {number}: not found; 'engine allow grants' lists the grants")
         right = db.value("select right_text from _grant_rights where grant_id = ?", (number,))
         db.execute("update grants set revoked_at = now() where id = ?", (number,))
         db.rights.change(take=[right])

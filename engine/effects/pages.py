@@ -105,7 +105,7 @@ def _found(request: Row, deadline: Any) -> list[dict[str, Any]]:
 
     engine = chosen_engine(request["search_engine"])
     if engine is None:
-        raise WebFailure("unsupported", f"nothing searches here: set search_engine, or {how_to_install('web')}")
+        raise WebFailure("unsupported", f"no search engine is set up: set search_engine, or {how_to_install('web')}")
     hits = search(
         request["target"].strip(),
         engine,

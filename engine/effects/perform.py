@@ -250,7 +250,9 @@ class Performer:
     def _place(self, effect: Row) -> Place:
         """Where a process runs. Raises `PermissionDenied` (403) in a run without a folder."""
         if effect["root"] is None:
-            raise PermissionDenied("a run without a folder runs no process; start one with root=, or --root")
+            raise PermissionDenied(
+                "this run has no folder, so it runs no commands; start one with --root FOLDER (root=)"
+            )
         from engine.effects import confinement  # a run without processes needs none of it
 
         return confinement.place_of(self._db, effect)

@@ -25,7 +25,7 @@ def perform(db: Handle, stopped: threading.Event, request: Row) -> dict[str, Any
     servers = db.app_tools.servers if db.app_tools else None
     if servers is None or name not in servers.clients.servers:
         known = ", ".join(servers.clients.servers) if servers else ""
-        which = f"there are {known}" if known else "there is none; 'engine mcp add' adds one"
+        which = f"there are {known}" if known else "there are no servers; add one with 'engine mcp add'"
         return _failed("not_found", f"there is no MCP server {name!r} here: {which}")
     from engine.mcp.registry import expect_sdk
 
@@ -40,7 +40,9 @@ def perform(db: Handle, stopped: threading.Event, request: Row) -> dict[str, Any
             raise Stopped(f"{name}: the driver was stopped") from None
         return _failed({404: "not_found", 504: "timeout"}.get(error.status, "unreachable"), error.message)
     if not text:
-        return _failed("unsupported", f"{uri} is no text ({kind or 'bytes'}); its server may have a tool that reads it")
+        return _failed(
+            "unsupported", f"{uri} is not text ({kind or 'bytes'}); its server may have a tool that reads it"
+        )
     if len(text.encode()) > request["size"]:
         return _failed("overflow", f"{uri} has more than {request['size']:,} bytes (web_max_bytes)")
     page = {"path": request["target"], "body": text, "attributes": {"content_type": kind}}

@@ -162,7 +162,7 @@ def check_key(text: str) -> str:
         raise ValidationError("the key is empty; nothing was changed")
     if len(key) > _LONGEST or not key.isascii() or not key.isprintable() or " " in key:
         raise ValidationError(
-            f"that is no key: it is one word of at most {_LONGEST} ASCII characters; nothing was changed"
+            f"that is not a key: a key is one word of at most {_LONGEST} ASCII characters; nothing was changed"
         )
     return key
 

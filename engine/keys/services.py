@@ -50,7 +50,7 @@ def key_of(name: str, root: str | os.PathLike[str] | None = None, *, files: bool
     """
     holder = holders().get(name)
     if holder is None:
-        raise NotFound(f"there is no service {name!r}; a plugin names it by the hook engine_keys")
+        raise NotFound(f"unknown service {name!r}; a plugin adds services with the hook engine_keys")
     found = Keys(files=files).at(root).find(holder)
     if found is None:
         raise NotFound(f"no key for {name}: set {' or '.join(holder.keys)}, or run: engine keys set {name}")
@@ -59,7 +59,7 @@ def key_of(name: str, root: str | os.PathLike[str] | None = None, *, files: bool
 
 def _service(name: str, keys: tuple[str, ...], taken: Mapping[str, object]) -> Service:
     if not _NAME.fullmatch(name) or name in taken:
-        raise ValidationError(f"hook engine_keys: {name!r} is no name of a service, or that of a provider")
+        raise ValidationError(f"hook engine_keys: {name!r} is not a valid service name, or is the name of a provider")
     if not keys or not all(_VARIABLE.fullmatch(key) for key in keys):
         raise ValidationError(f"hook engine_keys: {name} has no variables for its key, such as {name.upper()}_API_KEY")
     return Service(name, keys)

@@ -90,9 +90,9 @@ class Store(NamedTuple):
             return {}, "is not UTF-8"
         except tomllib.TOMLDecodeError as error:
             line = re.search(r"at line (\d+)", str(error))  # the rest of the message may hold a part of a key
-            return {}, f"is no TOML{f', line {line[1]}' if line else ''}"
+            return {}, f"is not TOML{f', line {line[1]}' if line else ''}"
         wrong = [name for name, value in found.items() if not isinstance(value, str)]
-        return ({}, f"the key of {wrong[0]!r} is no text in quotes") if wrong else (found, None)
+        return ({}, f"the key of {wrong[0]!r} is not a text in quotes") if wrong else (found, None)
 
 
 def _bare(name: str) -> str:

@@ -56,7 +56,7 @@ class Clients:
         for server in servers:
             # their tools would have the same names
             if any(each.replace("-", "_") == server.name.replace("-", "_") for each in self.servers):
-                raise ValidationError(f"MCP server {server.name}: there are two of this name; rename one")
+                raise ValidationError(f"MCP server {server.name}: two servers have this name; rename one")
             self.servers[server.name] = server
         self.root = root
         self.confine: Callable[[Server], AbstractContextManager[Confined | None]] = lambda _: nullcontext()
@@ -204,7 +204,7 @@ class Clients:
             return await asyncio.wait_for(Offered.of(connection, self._calling(connection)), _LIST_SECONDS)
         except TimeoutError:
             await connection.close()
-            raise EngineError(f"MCP server {name}: its lists were not there within {_LIST_SECONDS:g} s", 504) from None
+            raise EngineError(f"MCP server {name}: it did not send its lists within {_LIST_SECONDS:g} s", 504) from None
         except BaseException:
             await connection.close()
             raise
@@ -233,7 +233,7 @@ class Clients:
 
         if name not in self.servers:
             known = ", ".join(self.servers) or "none"
-            raise NotFound(f"there is no MCP server {name!r} here; there are {known}")
+            raise NotFound(f"MCP server {name!r}: not found; the servers here are {known}")
         with self._lock:
             if name not in self._connections:
                 self._connections[name] = Connection(

@@ -55,7 +55,7 @@ def failure(watch: Watch, error: BaseException) -> EngineError:
         return ServerFailed(told(watch, f"{error.message}{code}"))
     if isinstance(error, InvalidAnswer):
         where = ".".join(str(each) for each in error.errors()[0]["loc"])[:100]
-        return ServerFailed(told(watch, f"its answer is none of the protocol (at {where or 'its beginning'})"))
+        return ServerFailed(told(watch, f"its answer does not follow the protocol (at {where or 'its beginning'})"))
     if watch.code is not None:
         return ServerFailed(told(watch, f"it ended with exit code {watch.code}"))
     return ServerFailed(told(watch, str(error) or type(error).__name__))

@@ -72,11 +72,11 @@ async def program(server: Server, watch: Watch, root: Path, confine: Confine) ->
 
 def _expect_program(server: Server, folder: Path, environment: dict[str, str]) -> None:
     if not folder.is_dir():
-        raise NotFound(f"the folder {str(folder)!r} that it is to work in is not there")
+        raise NotFound(f"the folder {str(folder)!r} that it should run in does not exist")
     name = server.command[0]
     place = folder / name if "/" in name else shutil.which(name, path=environment.get("PATH"))
     if place is None or not Path(place).exists():
-        raise NotFound(f"the program {name!r} is not there; install it, or give its path")
+        raise NotFound(f"the program {name!r} was not found; install it, or give its path")
 
 
 def _start(server: Server, folder: Path, environment: dict[str, str], confined: Confined | None, given: int) -> Guarded:
@@ -153,7 +153,7 @@ def _message(line: bytes, watch: Watch) -> SessionMessage | None:
     except ValueError:
         if answer := _ANSWER.match(line):
             # nested too deep, say: who asked is told at once, and does not wait
-            problem = ErrorData(code=PARSE_ERROR, message="its answer is none of the protocol: it cannot be read")
+            problem = ErrorData(code=PARSE_ERROR, message="its answer does not follow the protocol: it cannot be read")
             return SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(answer[1]), error=problem))
         text = line.decode(errors="replace").strip()
         if text:

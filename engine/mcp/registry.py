@@ -53,7 +53,7 @@ class Registry:
         connection.executemany("insert into found (name, words) values (?, ?)", rows)
         query = " OR ".join(f'"{word}"' for word in words.replace('"', " ").replace("\0", " ").split()[:_MOST_WORDS])
         if not query:
-            raise ValidationError("say in words what is looked for")
+            raise ValidationError("the query is empty; describe what you look for")
         order = "select rowid from found where found match ? order by bm25(found, 4.0, 1.0)"
         found = [items[rowid - 1] for (rowid,) in connection.execute(order, (query,))]
         connection.close()
@@ -83,7 +83,7 @@ class Registry:
 
         text, kind = resource_page(self.clients.ask(server, lambda client: client.session.read_resource(uri)))
         if not text:
-            raise ValidationError(f"MCP server {server}: {uri} is no text ({kind or 'bytes'})")
+            raise ValidationError(f"MCP server {server}: {uri} is not text ({kind or 'bytes'})")
         return text, kind
 
     def prompt(self, server: str, prompt: str, arguments: Mapping[str, str] | None = None) -> str:
@@ -115,7 +115,7 @@ class Registry:
         if reason := self.clients.failures.get(server):
             raise EngineError(reason, 502)
         known = ", ".join(self.clients.servers) or "none"
-        raise NotFound(f"there is no MCP server {server!r} here; there are {known}")
+        raise NotFound(f"MCP server {server!r}: not found; the servers here are {known}")
 
 
 def expect_sdk() -> None:

@@ -116,7 +116,7 @@ class Server:
         if not all(isinstance(each, str) for each in self.command) or isinstance(self.command, str):
             raise self._wrong("command is a list of words, such as ['npx', '-y', 'some-server']")
         if not all(_is_word(each) for each in (*self.command, self.url or "", str(self.cwd or ""))):
-            raise self._wrong("a word of it holds a NUL, or is not UTF-8")
+            raise self._wrong("a word of the command contains a NUL or is not UTF-8")
         if bool(self.command) == bool(self.url):
             raise self._wrong("a server has either a command or a url")
         for name in ("timeout", "connect_timeout"):
@@ -130,7 +130,7 @@ class Server:
             from engine.sandbox import check_network
 
             if not self.sandbox:
-                raise self._wrong("network is that of a sandbox; set sandbox too")
+                raise self._wrong("network limits a sandbox, so set sandbox too")
             check_network(self.network)
 
     def allows(self, tool: str) -> bool:
@@ -160,17 +160,17 @@ class Server:
             except ValueError:
                 known = False
             if not known:
-                raise self._wrong(f"{self.url[:200]!r} is no address of http or https")
+                raise self._wrong(f"{self.url[:200]!r} is not an http or https address")
             if parts.scheme == "http" and parts.hostname not in _LOCAL and (self.headers or self.auth):
                 raise self._wrong("headers and tokens are sent to https, or to this machine, only")
             if parts.username or parts.password:
-                raise self._wrong("an address holds no user name and no password; use headers")
+                raise self._wrong("a url must not contain a user name or a password; use headers")
         for name, value in self.headers.items():
             if not _HEADER.fullmatch(name) or not isinstance(value, str) or re.search(r"[\r\n\0]", value):
-                raise self._wrong(f"{name[:60]!r} is no header of one line")
+                raise self._wrong(f"{name[:60]!r} is not a valid header name and value")
         for name, value in self.env.items():
             if not _VARIABLE.fullmatch(name) or not isinstance(value, str) or "\0" in value:
-                raise self._wrong(f"{name[:60]!r} is no variable of an environment")
+                raise self._wrong(f"{name[:60]!r} is not a valid name of an environment variable")
 
     def _expect_seconds(self, name: str, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 86_400:
@@ -195,7 +195,9 @@ class Server:
             if key in given:
                 given[key] = _pairs(given[key])
         if data.get("type") == "sse":
-            raise ValidationError(f"MCP server {name}: the transport sse is not spoken; use streamable HTTP or stdio")
+            raise ValidationError(
+                f"MCP server {name}: the transport sse is not supported; use streamable HTTP or stdio"
+            )
         try:
             return cls(usable_name(name), **{key: value for key, value in given.items() if value is not None})
         except (TypeError, AttributeError) as error:
@@ -215,7 +217,7 @@ def check_name(name: object) -> str:
     """The name of a server; raises `ValidationError` (400) for what can be none."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or "__" in name:
         shown = repr(name)[:80]
-        raise ValidationError(f"{shown} is no name of an MCP server: small letters, digits, _ and -, up to 32")
+        raise ValidationError(f"{shown} is not a valid server name: use up to 32 lowercase letters, digits, _ and -")
     return name
 
 

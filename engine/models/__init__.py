@@ -90,7 +90,7 @@ def _from_plugin(name: str) -> Model:
             raise NotFound(f"model {name!r}: there is no provider {provider!r}; did you mean {near[0]}/{rest}?")
         known = ", ".join(f"{each}/NAME" for each in PROVIDERS)
         raise NotFound(
-            f"model {name!r}: there is no alias of that name ('engine models' lists them), nor is it a model's: those are "
-            f"scripted:FILE, replay:DB#RUN, local, gguf:FILE, {known}"
+            f"model {name!r}: neither an alias ('engine models' lists them) nor a model; models are written "
+            f"local, gguf:FILE, scripted:FILE, replay:DB#RUN, {known}"
         )
     return cast("Model", found)

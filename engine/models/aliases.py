@@ -31,7 +31,7 @@ def add_alias(
     `ValidationError` (400) for an empty alias.
     """
     if not alias.strip():
-        raise ValidationError("an alias is a word, not nothing")
+        raise ValidationError("the alias is empty; give it a name, such as fast")
     db.execute(
         "insert into models (alias, actual, context_length, max_output, tool_calling, profile, images, effort, "
         "price_input, price_output, price_cached, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, now()) "
@@ -79,6 +79,6 @@ def remove_alias(db: Store, alias: str) -> str:
         if origin is None:
             raise NotFound(f"model {alias!r}: there is no such alias; 'engine models' lists them")
         if origin == "built-in":
-            raise Conflict(f"model {alias!r}: is built in and stays")
+            raise Conflict(f"model {alias!r}: is built in and cannot be removed")
         db.execute("delete from models where alias = ?", (alias,))
     return str(origin)

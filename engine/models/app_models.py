@@ -38,7 +38,9 @@ class AppModels:
         if not name.startswith(_SCHEME):
             return None
         if name not in self._by_name:
-            raise NotFound(f"model {name!r}: an object that this handle was not given; pass it again with model=")
+            raise NotFound(
+                f"model {name!r}: was a Python object that this handle does not have; pass it again with model="
+            )
         return self._by_name[name]
 
     def _name_of_its_own(self, model: Model) -> str:

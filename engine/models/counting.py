@@ -92,5 +92,5 @@ def _tokenizers(file: str) -> Count:
     try:
         table = Tokenizer.from_file(file)
     except Exception as error:  # the library raises plain exceptions
-        raise NotFound(f"setting tokenizer: {file!r} is no tokenizer.json: {error}") from error
+        raise NotFound(f"setting tokenizer: {file!r} is not a tokenizer.json: {error}") from error
     return lambda text: len(table.encode(text, add_special_tokens=False).ids)

@@ -79,7 +79,7 @@ def _read(path: Path, size: int, _mtime_ns: int) -> Gguf:
     try:
         with path.open("rb") as file:
             if file.read(4) != _MAGIC:
-                raise ValidationError(f"model {name}: the file is no GGUF file; it begins with other bytes")
+                raise ValidationError(f"model {name}: the file is not a GGUF file")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 values = _Reader(data).metadata()
     except (struct.error, IndexError) as error:

@@ -98,5 +98,5 @@ def _checked(headers: Mapping[str, str]) -> dict[str, str]:
     """Headers that can be sent; raises `ModelError` (invalid) for one that cannot."""
     for name, value in headers.items():
         if not (value.isascii() and value.isprintable()):
-            raise ModelError("invalid", f"header {name}: {value[:80]!r} cannot be sent; it is printable ASCII")
+            raise ModelError("invalid", f"header {name}: {value[:80]!r} cannot be sent; use printable ASCII only")
     return dict(headers)

@@ -72,7 +72,7 @@ def offered_models(at: Endpoint) -> list[_Offer]:
     try:
         return sorted(_offers(at, reply), key=lambda offer: str(offer["model"]))
     except (ValueError, LookupError, TypeError, RecursionError):
-        raise ModelError("server", f"{who} does not list its models: its answer is no list of models") from None
+        raise ModelError("server", f"{who} does not list its models: its answer is not a list of models") from None
 
 
 def _offers(at: Endpoint, reply: _Reply) -> list[_Offer]:

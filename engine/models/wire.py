@@ -69,7 +69,7 @@ class Wire:
             raise ModelError("invalid", said)
         kind = str(response.headers.get("content-type", "").partition(";")[0].strip().lower())
         if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
-            raise self._unreadable("a compressed answer, which was not asked for")
+            raise self._unreadable("a compressed answer, which cannot be read")
         if response.is_success and kind in _PAGES:
             raise self._no_stream(kind)
         return kind

@@ -29,7 +29,7 @@ class Jobs:
         self, db: Outputs, run_id: int, token: str | None, stopped: threading.Event, kept: KeptOutput | None
     ) -> None:
         if str(db.path) == MEMORY:
-            raise ValidationError("a database in memory runs no command in the background; leave background out")
+            raise ValidationError("a database in memory cannot run background commands; leave out background")
         self._db = db
         self._run_id = run_id
         self._token = token

@@ -62,7 +62,7 @@ class KeptOutput:
             raise ValidationError(f"{self.path}: output cannot be kept there: {error.strerror}") from error
         try:
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
-                raise ValidationError(f"{self.path}: is no file; output is kept in one")
+                raise ValidationError(f"{self.path}: is not a file")
             os.fchmod(self._file, 0o600)
         except BaseException:
             os.close(self._file)

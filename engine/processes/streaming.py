@@ -37,7 +37,7 @@ class Ended(NamedTuple):
 def stream(db: Store, run: str, path: str, *, follow: bool) -> Iterator[Output]:
     """The output of the command at `path` as it is and, with `follow`, as it comes, until the command has ended."""
     if db.in_transaction:
-        raise Conflict(f"{db.path}: output is not followed inside a transaction; commit first")
+        raise Conflict(f"{db.path}: output cannot be followed inside a transaction; commit first")
     channels = [_Follower(db, *row) for row in db.tuples(_CHANNELS, (run, path))]
     if not channels:
         raise _missing(db, run, path)
@@ -123,5 +123,5 @@ def _missing(db: Store, run: str, path: str) -> NotFound:
     if db.value("select 1 from runs where alias = ?", (run,)) is None:
         return NotFound(f"run {run!r}: there is no such run; 'engine runs' lists them")
     return NotFound(
-        f"run {run!r}: {path!r} is no command that was started, and no output of one; see 'engine log {run}'"
+        f"run {run!r}: {path!r} is neither a command of this run nor its output; 'engine log {run}' lists them"
     )

@@ -44,7 +44,7 @@ def release(db: Store, root: Path, patterns: Sequence[str]) -> None:
                 (pattern, str(root)),
             )
             if found is None:
-                raise NotFound(f"pattern {pattern!r}: there is none for {str(root)!r}; 'engine files' lists them")
+                raise NotFound(f"pattern {pattern!r}: {str(root)!r} has no rule for it; 'engine files' lists the rules")
 
 
 def checked_patterns(root: Path, patterns: Sequence[str], given_root: Path | None = None) -> list[str]:

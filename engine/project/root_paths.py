@@ -57,7 +57,7 @@ class RootPaths:
         if is_linked and is_protected(place.relative_to(self.root).parts):
             raise self._refusal(path, "it leads into .git or .engine")
         if self._own.hold(place):
-            raise PermissionDenied(f"{path!r} is refused, it is the engine's own; nothing but the engine may touch it")
+            raise PermissionDenied(f"{path!r} is refused: it belongs to the engine, which alone may change it")
         return place
 
     def expect_no_keys(self, path: str, added: Sequence[str] | KeyFiles) -> Path:
@@ -70,11 +70,11 @@ class RootPaths:
         place = self.resolve(path)
         with suppress(OSError):
             if keys.has_link(place.lstat()):
-                raise PermissionDenied(f"{path!r} is refused, it is another name of a file that holds keys")
+                raise PermissionDenied(f"{path!r} is refused: it is another name of a file that holds keys")
         for name in (path, self._name_of(place)):
             if keys.has_name(name):
                 raise PermissionDenied(
-                    f"{path!r} is refused, such a file holds keys; a person adds it with 'engine files add {name}'"
+                    f"{path!r} is refused: such a file may hold keys; a person can add it with 'engine files add {name}'"
                 )
         return place
 
@@ -85,7 +85,7 @@ class RootPaths:
             return None
         real = real_path(place)
         if not Path(real).is_relative_to(self.root):
-            return "is a symbolic link that leads out of the project; a copy of the file inside it can be read"
+            return "is a symbolic link to a place outside the project; to read it, copy the file into the project"
         return None if os.path.exists(real) else "is a symbolic link that leads to nothing"
 
     def _leads_to(self, path: str, place: Path) -> str | None:

@@ -302,6 +302,6 @@ def _expect(now: str | None, before: str | None, path: str) -> None:
         return
     what = "it is gone" if now is None else "it exists" if before is None else "it holds something else"
     # a get finds it unless git ignores it, or a person does
-    elsewhere = f"; if it is not found, it is none of the project's ('engine files add {path}'): write to another path"
+    elsewhere = f"; if it is not found, it is outside the project ('engine files add {path}'): write to another path"
     more = elsewhere if now is not None and before is None else ""
     raise Conflict(f"file changed on disk: {path!r}, {what}; read it again before changing it{more}")

@@ -114,7 +114,7 @@ class Connection:
         if method is None:
             raise RpcError(
                 messages.METHOD_NOT_FOUND,
-                f"method {request.method!r}: there is none of that name; 'discover' lists them",
+                f"method {request.method!r}: not found; 'discover' lists the methods",
             )
         project = await self._in_project()
         return await method.call(project, checked(method.params_in(project), request.params))

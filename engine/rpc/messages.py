@@ -48,7 +48,7 @@ def read_requests(text: str | bytes) -> tuple[list[Request | RpcError], bool]:
     try:
         said = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise RpcError(PARSE_ERROR, f"the message is no JSON: {error}") from error
+        raise RpcError(PARSE_ERROR, f"the message is not JSON: {error}") from error
     if not isinstance(said, list):
         return [_request(said)], False
     if not 0 < len(said) <= MOST_IN_BATCH:
@@ -71,7 +71,7 @@ def _request(said: Any) -> Request | RpcError:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no value of JSON")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _is_id(said: Any) -> bool:

@@ -58,7 +58,7 @@ def checked(params: Sequence[Param], given: dict[str, Any]) -> dict[str, Any]:
     if unknown := sorted(given.keys() - set(names)):
         near = get_close_matches(unknown[0], names, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names) or 'none'}"
-        raise RpcError(INVALID_PARAMS, f"parameter {unknown[0]!r}: there is none of that name; {hint}")
+        raise RpcError(INVALID_PARAMS, f"parameter {unknown[0]!r}: unknown; {hint}")
     for param in params:
         value = given.get(param.name)
         if value is None:

@@ -139,7 +139,7 @@ class Folder:
 def why(error: OSError | ValueError) -> str:
     """Why a file could not be read, as the end of a sentence."""
     if isinstance(error, UnicodeDecodeError):
-        return "it is no UTF-8"
+        return "it is not UTF-8"
     return (error.strerror or "it cannot be opened") if isinstance(error, OSError) else str(error)
 
 

@@ -184,7 +184,7 @@ def _read_again(db: Store, source: Row, turn_id: int) -> None:
     try:
         outside = root is None or not place.is_relative_to(root)
         if outside and place.exists() and (danger := danger_of(place)) is not None:
-            raise EngineError(f"{place}: {danger}, so the rules are those of before", 403)
+            raise EngineError(f"{place}: {danger}, so the rules were not changed", 403)
         found = sources.read(place, Path(root) if root else Path("/"))
     except EngineError as error:
         _tell(db, source, turn_id, f"{error.message}\nThe rules of before hold.", problem=error.message)

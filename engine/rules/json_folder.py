@@ -162,7 +162,7 @@ def _parsed(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise Conflict(f"{where}:{error.lineno}:{error.colno}: is no JSON, {error.msg}") from error
+        raise Conflict(f"{where}:{error.lineno}:{error.colno}: is not JSON, {error.msg}") from error
     except RecursionError as error:
         raise Conflict(f"{where}: is nested too deeply") from error
 

@@ -130,7 +130,7 @@ def domain_of(db: Store, root: str | None, name: str) -> dict[str, Any]:
         row = db.row("select * from rule_domain_list where rule_set_id = ? and domain = ?", (number, name.lower()))
         if row is not None:
             return row
-    raise NotFound(f"domain {name!r}: there is none of that name; 'engine rules list' shows them")
+    raise NotFound(f"domain {name!r}: not found; 'engine rules list' lists the domains")
 
 
 def override(db: Store, run: str, kind: str, name: str, is_on: bool | None) -> None:
@@ -166,7 +166,7 @@ def explain(db: Store, prompt: str, *, run: str | None, root: str | None) -> dic
                 "select * from rule_selections where id = (select max(id) from rule_selections) and loop_id is null"
             )
             if selection is None:
-                raise NotFound("there are no rules here; 'engine init' makes some")
+                raise NotFound("there are no rules here; to create some: engine init")
             bindings = (selection["id"],)
             findings = db.rows(
                 "select kind as found, name, word, path from rule_findings where selection_id = ? order by ordinal",

@@ -26,7 +26,7 @@ def check_choice(given: str | None) -> str | None:
     """`given`, else what the environment says, else None; raises `ValidationError` (400) for what is no choice."""
     choice = given or os.environ.get(VARIABLE) or None
     if choice is not None and choice not in (known := names()):
-        raise ValidationError(f"sandbox {choice!r}: there is none of that name; there are {', '.join(known)}")
+        raise ValidationError(f"sandbox {choice!r}: unknown; the sandboxes are {', '.join(known)}")
     return choice
 
 

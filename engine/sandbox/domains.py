@@ -43,7 +43,7 @@ def _parsed(given: str) -> Iterator[Domain]:
         match = _FORM.match(word.strip().removesuffix("."))
         if match is None or (match["port"] and not 0 < int(match["port"]) < 65_536):
             raise ValidationError(
-                f"network: {word.strip()!r} is no domain; give {ALL_NETWORK}, or domains such as "
+                f"network: {word.strip()!r} is not a domain; give {ALL_NETWORK}, or domains such as "
                 "example.org,*.example.net,localhost:8080"
             )
         yield Domain(match["name"].strip("[]"), int(match["port"]) if match["port"] else None)

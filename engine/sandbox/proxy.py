@@ -111,7 +111,7 @@ class Proxy:
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
-            raise _RefusedError(502, f"{host}: no address is known") from None
+            raise _RefusedError(502, f"{host}: no address was found") from None
         listed = Domain(host, None).name in {domain.name for domain in self._domains} and _is_local_name(host)
         addresses = [each for each in found if listed or is_public(str(each[4][0]))]
         if not addresses:
@@ -144,7 +144,7 @@ def _read_head(inner: socket.socket) -> tuple[bytes, bytes]:
     while b"\r\n\r\n" not in data:
         piece = inner.recv(_PIECE)
         if not piece or len(data) + len(piece) > _HEAD_BYTES:
-            raise _RefusedError(400, "this is no request that a proxy takes")
+            raise _RefusedError(400, "this is not a request for a proxy")
         data += piece
     head, _, rest = data.partition(b"\r\n\r\n")
     return head, rest
@@ -155,7 +155,7 @@ def _asked(head: bytes) -> tuple[str, int, bytes]:
     lines = head.decode("latin-1").split("\r\n")
     words = lines[0].split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1.") or any(map(_is_odd, lines)):
-        raise _RefusedError(400, "this is no request that a proxy takes")
+        raise _RefusedError(400, "this is not a request for a proxy")
     method, target, version = words
     connects = method == "CONNECT"
     try:
@@ -164,7 +164,7 @@ def _asked(head: bytes) -> tuple[str, int, bytes]:
     except ValueError:
         host, port = "", 0
     if not host or not port or url.scheme != ("" if connects else "http") or not _HOST.fullmatch(host):
-        raise _RefusedError(400, "this is no address that a proxy takes; encrypted ones go by CONNECT")
+        raise _RefusedError(400, "this is not an address for a proxy; use CONNECT for encrypted ones")
     if connects:
         return host, port, b""
     kept = [line for line in lines[1:] if line.partition(":")[0].strip().lower() not in _OF_THE_HOP]

@@ -30,7 +30,7 @@ def check_header(path: Path, *, read_only: bool = False) -> None:
     for each in (path, *beside):
         # to open a pipe waits for its other end
         if _is_special(each):
-            raise ValidationError(f"{each}: is no regular file; remove it, or name another database")
+            raise ValidationError(f"{each}: is not a regular file; remove it, or use another database")
     for each in beside:
         if each.is_symlink():
             raise ValidationError(f"{each}: is a symbolic link, what it leads to would be overwritten; remove the link")

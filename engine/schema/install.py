@@ -27,7 +27,9 @@ def install(connection: apsw.Connection, names: Iterable[str]) -> None:
     if not new:
         return
     if connection.execute("select value from engine_meta where key = 'sources'").get != before.hash:
-        raise Conflict(f"{connection.filename}: another build has changed its rules meanwhile; open it again")
+        raise Conflict(
+            f"{connection.filename}: another build of the engine has changed the file meanwhile; open it again"
+        )
     found = set(objects_of(connection))
     _refuse_others(connection.filename, found, owners(new))
     if any(module.of_plugin for module in new):
@@ -46,4 +48,4 @@ def install(connection: apsw.Connection, names: Iterable[str]) -> None:
 def _refuse_others(file: str, found: Iterable[Object], names: Iterable[str]) -> None:
     taken = sorted(str(each) for each in found if each.name.lower() in names)
     if taken:
-        raise Conflict(f"{file}: holds {taken[0]}, which is a name of the engine's; rename it, then try again")
+        raise Conflict(f"{file}: contains {taken[0]}, a name that the engine needs; rename it, then try again")

@@ -40,7 +40,7 @@ def read(db: Store, source: str) -> list[SkillText]:
     if re.match(r"https?://", source, re.IGNORECASE):
         return _of_address(db, source)
     if not source.strip():
-        raise ValidationError("a source without a name; the present folder is .")
+        raise ValidationError("the source is empty; the current folder is .")
     # the home of a user that there is not stays as it is written
     return of_path(Path(os.path.expanduser(source)))
 
@@ -82,7 +82,7 @@ def remove(db: Store, name: str, scopes: Iterable[str]) -> Row:
         (json.dumps(list(scopes)), name),
     )
     if found is None:
-        raise NotFound(f"skill {name!r}: there is none of that name; 'engine skills list' lists them")
+        raise NotFound(f"skill {name!r}: not found; 'engine skills list' lists the skills")
     if found["origin"] == "found":
         raise ValidationError(
             f"skill {name!r}: was found in {found['source']!r}; remove it there, or its folder from skill_folders"

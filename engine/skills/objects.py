@@ -40,7 +40,7 @@ def _head_of(text: str, syntax: str, name: str) -> dict[str, str | None]:
     except Unreadable as fault:
         return _head(name, "", "", f"line {fault.line}: {fault.message}")
     if top.kind != "map":
-        return _head(name, "", "", "it is no object with name, description and instruction")
+        return _head(name, "", "", "it is not an object with name, description and instruction")
     said, description = _text(top, "name") or name, " ".join(_text(top, "description").split())[:LONGEST_DESCRIPTION]
     if "steps" in top.pairs or _text(top, "type") == "workflow":
         read = read_workflow(text, syntax, None)

@@ -89,8 +89,7 @@ def of_bytes(data: bytes, kind: Kind, source: str, name: str) -> list[SkillText]
     is_markdown = name.lower().endswith((".md", ".markdown")) or data.startswith(b"---")
     if text is None or not (is_markdown or syntax) or holds_keys(name):
         raise ValidationError(
-            f"{source!r}: is no Markdown, no object and no zip; a skill is a SKILL.md, a folder with one, a zip, or an "
-            "object in JSON or YAML"
+            f"{source!r}: is not a skill; a skill is a SKILL.md, a folder with one, a zip, or an object in JSON or YAML"
         )
     return [
         _of_object(data, text, syntax, kind, source, stem) if syntax else _skill({"SKILL.md": data}, kind, source, stem)

@@ -66,7 +66,7 @@ def changed(text: str, place: Path, changes: Mapping[str, str | int | float | No
             expected[name] = value
         text = _with(text, name, value)
     if loaded(text, place) != expected:
-        raise ValidationError(f"{place}: is written in a way that is not understood here; change it by hand")
+        raise ValidationError(f"{place}: has a form that cannot be edited automatically; edit it by hand")
     return text
 
 
@@ -108,7 +108,7 @@ def loaded(text: str, place: Path) -> dict[str, object]:
         said = re.sub(r" \(at (?:line (\d+), column \d+|end of document)\)$", "", str(error))
         line = re.search(r"at line (\d+)", str(error))
         number = line[1] if line else len(text.splitlines())
-        raise ValidationError(f"{place}:{number}: is no TOML: {said}") from None
+        raise ValidationError(f"{place}:{number}: is not TOML: {said}") from None
     except RecursionError:
         raise ValidationError(f"{place}: is nested too deeply") from None
     except ValueError:
@@ -150,7 +150,7 @@ def with_table(text: str, place: Path, name: str, key: str, values: Mapping[str,
     expected = loaded(text, place)
     inner = expected.get(name, {})
     if not isinstance(inner, dict):
-        raise ValidationError(f"{place}: {name} is no table; change it by hand")
+        raise ValidationError(f"{place}: {name} is not a table; edit it by hand")
     inner = {**inner, key: dict(values)} if values is not None else {k: v for k, v in inner.items() if k != key}
     expected = {k: v for k, v in expected.items() if k != name} | ({name: inner} if inner else {})
     kept = _without_table(text, name, key)
@@ -159,7 +159,7 @@ def with_table(text: str, place: Path, name: str, key: str, values: Mapping[str,
         kept = f"{kept.rstrip()}\n\n" if kept.strip() else ""
         kept += "\n".join(lines) + "\n"
     if loaded(kept, place) != expected:
-        raise ValidationError(f"{place}: is written in a way that is not understood here; change it by hand")
+        raise ValidationError(f"{place}: has a form that cannot be edited automatically; edit it by hand")
     return kept
 
 
@@ -192,7 +192,7 @@ def _toml(value: object) -> str:
         case list() | tuple():
             return f"[{', '.join(_toml(each) for each in value)}]"
         case _:
-            raise ValidationError(f"{str(value)[:60]!r} cannot stand in a file of settings")
+            raise ValidationError(f"{str(value)[:60]!r} cannot be written to a settings file")
 
 
 def write_file(place: Path, text: str) -> None:

@@ -52,7 +52,7 @@ def given_text(file: Path | None, most: int) -> str:
     if len(data) > most:
         raise Overflow(f"{name}: is longer than {most:,} bytes, the setting file_max_bytes")
     if not data and file is None:
-        raise ValidationError('stdin: is empty, so nothing was written; "" as TEXT writes an empty text')
+        raise ValidationError('stdin: is empty, so nothing was written; for an empty text give "" as TEXT')
     return _decoded(data, "utf-8", f"{name}: is not UTF-8 text; convert it first")
 
 

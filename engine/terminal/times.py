@@ -18,7 +18,7 @@ def span(text: str) -> int:
     """The seconds of a span such as 90m or 30d; raises a usage error for anything else."""
     if found := _SPAN.fullmatch(text.strip()):
         return int(found[1]) * _SECONDS[found[2]]
-    raise typer.BadParameter(f"{text!r} is no span; write a number and s, m, h, d or w, such as 2h or 30d")
+    raise typer.BadParameter(f"{text!r} is not a time span; write a number and s, m, h, d or w, such as 2h or 30d")
 
 
 def moment(text: str) -> str:
@@ -30,7 +30,7 @@ def moment(text: str) -> str:
             return datetime.strptime(text.strip().removesuffix("Z"), form).strftime("%Y-%m-%d %H:%M:%S")
         except ValueError:
             continue
-    raise typer.BadParameter(f"{text!r} is no time; write 2h, 7d, 2026-03-01 or '2026-03-01 14:30' (UTC)")
+    raise typer.BadParameter(f"{text!r} is not a time; write 2h, 7d, 2026-03-01 or '2026-03-01 14:30' (UTC)")
 
 
 def local(text: str, *, utc: bool = False) -> str:

@@ -108,7 +108,7 @@ def _add(db: Store, thread: WrittenThread, project_id: int | None, run_id: int |
         "and (level = 'shipped' or project_id is ? and run_id is ?)",
         (name, project_id, run_id),
     ):
-        raise Conflict(f"thread {name!r}: there is one of that name; give it another, or remove that one first")
+        raise Conflict(f"thread {name!r}: already exists; choose another name, or remove that thread first")
     number = db.value(
         "insert into threads (name, level, project_id, run_id, purpose, priority, repeat_from, each_prompt, tool, added_by, "
         "created_at) values (:name, :level, :project_id, :run_id, :purpose, :priority, :repeat_from, :each_prompt, :tool, "
@@ -165,7 +165,7 @@ def switch_thread(
             db.execute("delete from thread_uses where thread_id = ? and project_id is ? and run_id is ?", keys)
             if db.value("select 1 from _named_threads where name in (?, 'all')", (name,)):
                 raise Conflict(
-                    f"thread {name!r}: the setting threads names it; 'engine config' shows where, and that is changed there"
+                    f"thread {name!r}: is named by the setting threads; 'engine config threads' shows where to change that"
                 )
         return _of(db, name, owner, run)
 
@@ -179,9 +179,7 @@ def remove_thread(db: Store, name: str, *, run: str | None = None, root: str | P
     with db.transaction():
         found = _of(db, name, owner_of(db, run, root), run)
         if found["level"] == "shipped":
-            raise Conflict(
-                f"thread {name!r}: comes with the engine; 'engine allow threads disable {name}' switches it off"
-            )
+            raise Conflict(f"thread {name!r}: is built in; to switch it off: engine allow threads disable {name}")
         before = db.rows(_UNHEARD)
         db.execute("update threads set removed_at = now() where id = ?", (found["thread_id"],))
         unheard = [row["told"] for row in db.rows(_UNHEARD) if row not in before]
@@ -211,7 +209,7 @@ def _of(db: Store, name: str, owner: Row, run: str | None) -> Row:
 
 
 def _unknown(name: str) -> NotFound:
-    return NotFound(f"thread {name!r}: there is none of that name here; 'engine allow threads list' shows them")
+    return NotFound(f"thread {name!r}: not found here; 'engine allow threads list' lists the threads")
 
 
 def explain_threads(db: Store, run: str) -> dict[str, list[Row]]:

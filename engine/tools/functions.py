@@ -163,7 +163,7 @@ def made(function: Callable[..., Any], choices: Choices | None = None) -> Functi
     document = told.definition
     if len(document) > _MOST_TEXT:
         raise ValueError(
-            f"tool {name!r}: what the model would be told of it has {len(document):,} characters; at most {_MOST_TEXT:,}"
+            f"tool {name!r}: its description for the model has {len(document):,} characters; at most {_MOST_TEXT:,}"
         )
     if "\\u0000" in document or any("\ud800" <= character <= "\udfff" for character in document):
         raise ValueError(f"tool {name!r}: its docstring or a default holds a NUL or half of a character")
@@ -186,7 +186,7 @@ def _name_of(function: Callable[..., Any], choices: Choices) -> str:
     name = choices.name if choices.name is not None else getattr(function, "__name__", "")
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name in _MARKUP:
         why = "it means something else in an answer" if name in _MARKUP else "small letters, digits and _, up to 64"
-        raise ValueError(f"tool {name!r}: is no name for a tool ({why}); give one: @engine.tool(name='…')")
+        raise ValueError(f"tool {name!r}: is not a valid tool name ({why}); set one: @engine.tool(name='…')")
     return name
 
 

@@ -106,14 +106,14 @@ def _of_class(hint: type, inside: tuple[object, ...]) -> Kind:
 
 def _unsupported(hint: object) -> UnsupportedHint:
     name = getattr(hint, "__qualname__", None) if isinstance(hint, type) else None
-    return UnsupportedHint(f"{name or hint!s} is no hint that JSON can be read into; there are {_SUPPORTED}")
+    return UnsupportedHint(f"{name or hint!s} is not a supported type hint; use one of {_SUPPORTED}")
 
 
 def _literal(hint: object, values: tuple[object, ...]) -> Kind:
     if not all(value is None or isinstance(value, str | int) for value in values):
         raise _unsupported(hint)
     if any(isinstance(value, enum.Enum) for value in values):
-        raise UnsupportedHint(f"{hint!s}: members of an enum stand in no Literal; use the enum, or texts")
+        raise UnsupportedHint(f"{hint!s}: a Literal cannot hold members of an enum; use the enum, or texts")
     return kinds.choice([(value, value) for value in values])
 
 

@@ -81,7 +81,7 @@ def _inside(value: object) -> Collection[object]:
 
 
 def _no_number(name: str) -> object:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _text(value: object, place: str) -> str:

@@ -79,7 +79,7 @@ def _arguments(
         if given is not None:
             return given
         if tool.body is None or tool.body in texts:
-            raise WrongArgument(f"nothing stands between its tags; {_listed(tool)}")
+            raise WrongArgument(f"it takes no text between its tags; {_listed(tool)}")
         texts[tool.body] = body
     elif body is not None and tool.body and tool.body not in texts and tool.parameters[tool.body].kind.is_text:
         texts[tool.body] = body

@@ -54,9 +54,7 @@ def result_text(value: object, most_bytes: int) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_as_json)
     except (TypeError, ValueError, RecursionError) as error:
-        raise NoText(
-            f"it was called, and returned what is no JSON ({type(value).__name__}: {str(error)[:200]})"
-        ) from None
+        raise NoText(f"it ran, but its result is not JSON ({type(value).__name__}: {str(error)[:200]})") from None
     return _cut(storable(text), most_bytes)
 
 

@@ -89,7 +89,9 @@ def _refuse_driven(connection: apsw.Connection, runs: Iterable[int]) -> None:
         (numbers,),
     ).get
     if busy is not None:
-        raise Conflict(f"run {busy}: is being driven, or keeps a command; end that first: engine abort {busy}")
+        raise Conflict(
+            f"run {busy}: is still working, or a command of it still runs; stop that first: engine abort {busy}"
+        )
 
 
 class _Written:

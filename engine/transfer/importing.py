@@ -65,7 +65,7 @@ def import_run(db: Store, path: Path, *, name: str | None, trust: bool, root: st
 
 def _refuse_transaction(db: Store, path: Path) -> None:
     if db.in_transaction:
-        raise Conflict(f"{path}: is not imported inside a transaction; commit first")
+        raise Conflict(f"{path}: cannot be imported inside a transaction; commit first")
 
 
 def _folder(db: Store, root: str) -> str:
@@ -81,7 +81,7 @@ def _folder(db: Store, root: str) -> str:
 def _inserted(connection: apsw.Connection, file: RunFile, name: str | None, folder: str | None) -> str:
     taken = {str(alias) for (alias,) in connection.execute("select alias from runs")}
     if name in taken:
-        raise Conflict(f"run {name}: there is a run of this name; give another one with --name")
+        raise Conflict(f"run {name}: already exists; choose another name with --name")
 
     def named(number: int, alias: str) -> str:
         found = name if number == file.run and name is not None else free_name(alias, taken | {name or ""})

@@ -35,10 +35,10 @@ class _Possible(Exception):  # noqa: N818 - no error
 def move_run(db: Store, run: str, target: Store, *, name: str | None, root: str | None = None) -> str:
     """Move a run and those below it from one engine file to another; returns its name there. See `RunFiles.move_run`."""
     if target.place == db.place:
-        raise Conflict(f"{target.path}: is the file that run {run} is in; name another one")
+        raise Conflict(f"{target.path}: already contains run {run}; choose another file")
     for each in (db, target):
         if each.in_transaction:
-            raise Conflict(f"{each.path}: a run is not moved inside a transaction; commit first")
+            raise Conflict(f"{each.path}: a run cannot be moved inside a transaction; commit first")
     _refuse_kept(db, run)
     with tempfile.TemporaryDirectory(prefix="engine-move-") as folder:
         file = Path(folder) / f"{run}.jsonl"
@@ -69,6 +69,6 @@ def _purge_same(db: Store, run: str, digest: str, target: Store) -> None:
             now = hashlib.sha256(b"".join(lines_of(db.connection, run))).hexdigest()
         if now != digest:
             raise Conflict(
-                f"run {run}: has changed while it was moved; it is in both files, {db.path} and {target.path}"
+                f"run {run}: changed while it was moved, so it is in both files now, {db.path} and {target.path}"
             )
         db.insert("purge_tree", run=run)

@@ -66,7 +66,7 @@ class Policy:
     def expect_host(self, host: str) -> None:
         """Raise `WebFailure` (permission) for a host that the setting `web_hosts` does not name."""
         if self.hosts and not any(fnmatchcase(host, pattern) for pattern in self.hosts):
-            raise WebFailure("permission", f"{host} is none of the hosts that may be read (setting web_hosts)")
+            raise WebFailure("permission", f"{host} is not among the hosts that may be read (setting web_hosts)")
 
     def expect_address(self, host: str, address: str, port: int) -> None:
         """Raise `WebFailure` (permission) where `address`, to which `host` was resolved, may not be reached on `port`."""
@@ -75,7 +75,7 @@ class Policy:
             return
         if not is_public(found):
             said = host if host == address else f"{host} ({address})"
-            raise WebFailure("permission", f"{said} is no public address; ENGINE_WEB_ALLOW can allow it")
+            raise WebFailure("permission", f"{said} is not a public address; ENGINE_WEB_ALLOW can allow it")
         if port not in PORTS:
             raise WebFailure("permission", f"{host}: port {port} is not 80 or 443; ENGINE_WEB_ALLOW can allow it")
 

@@ -99,7 +99,7 @@ def fetch(
                 address = _parsed(headers["location"], address)
                 continue
             if status == 304 and not asked:
-                raise WebFailure("unreachable", f"{address} says that it has not changed, which nobody asked")
+                raise WebFailure("unreachable", f"{address} answered 'not modified' to a first request")
             return _answer(address, status, headers, stream, limits.size, also)
     raise WebFailure("unsupported", f"{url} redirects more than {limits.redirects} times")
 
@@ -110,12 +110,12 @@ def _parsed(text: str, base: httpx2.URL | None = None) -> httpx2.URL:
         # raises for a host that is none
         return url.copy_with(fragment=None) if url.host else url
     except (httpx2.InvalidURL, UnicodeError, ValueError) as error:
-        raise WebFailure("validation", f"{text[:200]!r} is no address of the web ({error})") from error
+        raise WebFailure("validation", f"{text[:200]!r} is not a web address ({error})") from error
 
 
 def _check(url: httpx2.URL, policy: Policy) -> None:
     if url.scheme not in ("http", "https") or not url.host:
-        raise WebFailure("permission", f"{str(url)[:200]!r} is no address of the web: only http and https are read")
+        raise WebFailure("permission", f"{str(url)[:200]!r} is not a web address: only http and https are read")
     if url.userinfo:
         raise WebFailure("permission", f"{url.host}: an address with a user name or a password is not read")
     if len(str(url)) > _LONGEST_URL:
@@ -175,7 +175,7 @@ def _answer(
     body = None
     if status != 304:
         if status in (404, 410):
-            raise WebFailure("not_found", f"{url} is not there (HTTP {status})")
+            raise WebFailure("not_found", f"{url} was not found (HTTP {status})")
         if not 200 <= status < 300:
             raise WebFailure(f"status:{status}", f"{url} answered HTTP {status}")
         if (
@@ -183,7 +183,7 @@ def _answer(
             and not content_type.startswith("text/")
             and not content_type.endswith(_STRUCTURED)
         ):
-            raise WebFailure("unsupported", f"{url} is {content_type}, which is no text")
+            raise WebFailure("unsupported", f"{url} is {content_type}, which is not text")
         body = _body(url, headers, stream, size)
     etag, last_modified = (_mark(headers.get(name)) for name in ("etag", "last-modified"))
     return Answer(str(url), content_type, charset, etag, last_modified, body)
@@ -212,7 +212,7 @@ def _body(url: httpx2.URL, headers: httpx2.Headers, stream: Iterable[bytes], siz
         raise too_large
     packing = headers.get("content-encoding", "").strip().lower()
     if packing not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise WebFailure("unsupported", f"{url} is packed as {packing!r}, which was not asked for")
+        raise WebFailure("unsupported", f"{url} is packed as {packing!r}, which cannot be read")
     read = _at_most(size, stream, too_large)
     return b"".join(_at_most(size, read if packing in ("", "identity") else _unpacked(read, packing), too_large))
 
@@ -244,4 +244,4 @@ def _unpacked(stream: Iterable[bytes], packing: str) -> Iterator[bytes]:
                 yield piece
                 piece = b"" if data else unpack.decompress(b"", _STEP)
     if unpack is not None and not unpack.eof:
-        raise WebFailure("unreachable", "the page broke off")
+        raise WebFailure("unreachable", "the page ended too early")

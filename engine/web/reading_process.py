@@ -73,7 +73,7 @@ def read(body: bytes, content_type: str, charset: str | None, url: str) -> dict[
     if content_type == "application/pdf" or body.startswith(b"%PDF-"):
         return _read_pdf(body)
     if content_type == "" and b"\0" in body[:8192] and not body.startswith(tuple(mark for mark, _ in _MARKS)):
-        raise Unreadable("is no text")
+        raise Unreadable("is not text")
     text = decode(body, charset)
     if content_type in _HTML or (content_type == "" and re.match(r"\s*<(!doctype html|html)\b", text, re.IGNORECASE)):
         return _read_html(text, url)

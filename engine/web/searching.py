@@ -73,7 +73,7 @@ def _ask_searxng(query: str, engine: str, limits: Limits, policy: Policy, deadli
             ) from None
         raise
     except httpx2.InvalidURL as error:
-        raise WebFailure("validation", f"search_engine {engine!r} is no address of a SearXNG ({error})") from error
+        raise WebFailure("validation", f"search_engine {engine!r} is not the address of a SearXNG ({error})") from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise WebFailure("unreachable", f"{engine} gave no results as JSON; is it a SearXNG?") from error
     return found if isinstance(found, list) else []

@@ -141,7 +141,7 @@ def find(db: Handle, given: str | os.PathLike[str], root: Path | None) -> Source
         return found
     if (before := stored(db, name, root, as_rows=False)) is not None:
         return before
-    raise NotFound(f"workflow {name!r}: there is none of that name; 'engine workflow list' lists them, or name a file")
+    raise NotFound(f"workflow {name!r}: not found; 'engine workflow list' lists the workflows, or give a file")
 
 
 def of_file(place: Path) -> Source:
@@ -164,7 +164,7 @@ def of_file(place: Path) -> Source:
         raise Overflow(f"{str(place)!r}: has more than {_BYTES:,} bytes")
     text = text_of(data)
     if text is None:
-        raise ValidationError(f"{str(place)!r}: is no text in UTF-8")
+        raise ValidationError(f"{str(place)!r}: is not UTF-8 text")
     return Source(str(place), syntax, text)
 
 
@@ -276,7 +276,7 @@ def steps(db: Handle, run: str) -> list[Row]:
     """The steps of a run of a workflow in their order. Raises `NotFound` (404) for a run that is of none."""
     rows = db.rows("select * from step_list where run = ?", (run,))
     if not rows:
-        raise NotFound(f"run {run!r}: is no run of a workflow; 'engine workflow list' lists those")
+        raise NotFound(f"run {run!r}: is not a workflow run; 'engine workflow list' lists workflow runs")
     return rows
 
 

@@ -143,7 +143,7 @@ def _child(
     if _PLACE.fullmatch(name):  # no path holds a tag: what closes the next one is of another call
         closed = answer.search(closing, position)
         if closed is not None and not follows.match(answer.text, closed.end()):
-            given.problem = f"what stands behind its parameter {name!r} is no parameter"
+            given.problem = f"what stands behind its parameter {name!r} is not a parameter"
             return name, None, position
     else:
         closed = answer.followed(closing, follows, position)

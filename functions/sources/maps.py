@@ -51,7 +51,7 @@ def symbol_map(pattern: str | None, files: str | None, attributes: str | None) -
     try:
         wanted = _TOKENS if tokens is None else min(max(int(tokens), _LEAST_TOKENS), _MOST_TOKENS)
     except (ValueError, TypeError, OverflowError):
-        return f'limit="{_plain(str(tokens))[:40]}" is no number of tokens.'
+        return f'limit="{_plain(str(tokens))[:40]}" is not a number of tokens.'
     characters = wanted * DEFAULT_DIVISOR
     rows = sorted(
         (row for row in found_files if path_scheme(row[0]) is None), key=lambda row: (row[0].count("/"), row[0])

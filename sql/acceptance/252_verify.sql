@@ -45,7 +45,7 @@ create trigger _check_setting__refuse_judge_fail
 instead of insert on _check_setting
 when new.name = 'judge_fail' and trim(coalesce(new.value, '')) <> '' and new.value not in ('open', 'closed')
 begin
-    select fail(400, 'setting judge_fail: ' || quote(new.value) || ' is neither open nor closed');
+    select fail(400, 'setting judge_fail: ' || quote(new.value) || ': use open or closed');
 end;
 
 -- The run is 202 while the check waits for a decision.

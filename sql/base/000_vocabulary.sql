@@ -247,7 +247,7 @@ where exists (
 create view _unknown_writers as
 select
     s.name as scheme,
-    'scheme ' || s.name || ': there is no writer tier ' || coalesce(a.value, 'null') || '; there are '
+    'scheme ' || s.name || ': there is no writer tier ' || coalesce(a.value, 'null') || '; the tiers are '
     || (select group_concat(name, ', ') from (select name from writer_tiers order by rank)) as message
 from schemes as s
 join json_each(s.writable_by) as a

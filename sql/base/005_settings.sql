@@ -121,16 +121,16 @@ select name, layer from setting_layers;
 create trigger set_layer__keep
 instead of insert on set_layer
 begin
-    select fail(404, 'setting ' || quote(new.name) || ': there is none of that name; ''engine config --all'' lists them')
+    select fail(404, 'setting ' || quote(new.name) || ': not found; ''engine config --all'' lists the settings')
     where not exists (select 1 from settings as s where s.name = new.name);
-    select fail(400, 'setting ' || new.name || ': is yours alone; engine config --user ' || new.name || '=…')
+    select fail(400, 'setting ' || new.name || ': can be set only for your user: engine config --user ' || new.name || '=…')
     where new.name in ('demo', 'demo_names') and new.layer not in ('user', 'env');
-    select fail(400, 'setting ' || new.name || ': comes with a plugin and is set for a file only')
+    select fail(400, 'setting ' || new.name || ': belongs to a plugin and can be set only for a file; leave out --user or --project')
     where new.layer not in ('file', 'env') and not exists (select 1 from _setting_defaults as d where d.name = new.name);
     insert into _check_setting (name, value) values (new.name, nullif(new.value, ''));
     -- a user's default may name a persona that other files have
     select fail(
-        404, 'setting persona: there is no persona ' || quote(new.value) || '; there are '
+        404, 'setting persona: ' || quote(new.value) || ' not found; the personas are '
         || (select group_concat(p.name, ', ') from personas as p)
     )
     where new.name = 'persona' and new.layer = 'file' and new.value <> ''
@@ -148,9 +148,9 @@ end;
 create trigger unset_layer__forget
 instead of insert on unset_layer
 begin
-    select fail(400, 'layer ' || quote(new.layer) || ': a layer is user, project, file or env')
+    select fail(400, 'layer ' || quote(new.layer) || ': use user, project, file or env')
     where coalesce(new.layer, '') not in ('user', 'project', 'file', 'env');
-    select fail(404, 'setting ' || quote(new.name) || ': there is none of that name; ''engine config --all'' lists them')
+    select fail(404, 'setting ' || quote(new.name) || ': not found; ''engine config --all'' lists the settings')
     where new.name is not null
         and new.name not in (select s.name from settings as s)
         and new.name not in (select l.name from setting_layers as l);
@@ -214,7 +214,7 @@ select name, value from settings;
 create trigger _check_setting__refuse
 instead of insert on _check_setting
 begin
-    select fail(400, 'setting ' || s.name || ': is needed; it was ' || quote(s.value))
+    select fail(400, 'setting ' || s.name || ': cannot be empty; it stays at ' || quote(s.value))
     from settings as s
     where s.name = new.name and s.needed and coalesce(trim(new.value), '') = '';
     select fail(400, 'setting ' || s.name || ': ' || value_error(new.value, s.kind, s.least, s.most))
@@ -224,14 +224,14 @@ begin
     where new.name = 'effort' and value_error(nullif(new.value, ''), 'effort', null, null) is not null;
     select fail(
         400,
-        'setting sandbox: ' || quote(new.value) || ' is none of auto, require, or the name of a sandbox'
-        || case new.value when 'off' then '; off is said by a prompt, or by ENGINE_SANDBOX in the environment' else '' end
+        'setting sandbox: ' || quote(new.value) || ': use auto, require, or the name of a sandbox'
+        || case new.value when 'off' then '; off works only for one prompt (--sandbox off), or as ENGINE_SANDBOX=off' else '' end
     )
     where new.name = 'sandbox' and (new.value = 'off' or new.value glob '*[^a-z0-9_-]*');
     select fail(
         400,
         'setting instruction_files: ' || quote(n.value)
-        || ' is none of AGENTS.md, CLAUDE.md, GEMINI.md, .cursorrules, .windsurfrules, .clinerules and '
+        || ': use AGENTS.md, CLAUDE.md, GEMINI.md, .cursorrules, .windsurfrules, .clinerules or '
         || '.github/copilot-instructions.md, separated by commas'
     )
     from json_each(case
@@ -243,9 +243,9 @@ begin
         'AGENTS.md', 'CLAUDE.md', 'GEMINI.md', '.cursorrules', '.windsurfrules', '.clinerules',
         '.github/copilot-instructions.md'
     );
-    select fail(400, 'setting core_tools: ' || quote(new.value) || ' are no names of tools, separated by commas')
+    select fail(400, 'setting core_tools: ' || quote(new.value) || ': give names of tools, separated by commas')
     where new.name = 'core_tools' and new.value glob '*[^a-zA-Z0-9_, -]*';
-    select fail(400, 'setting skill_folders: ' || quote(new.value) || ' are no folders below the root, separated by commas')
+    select fail(400, 'setting skill_folders: ' || quote(new.value) || ': give folders below the root, separated by commas')
     where new.name = 'skill_folders'
         and (
             new.value glob '*[^a-zA-Z0-9_., /-]*'

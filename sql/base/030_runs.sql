@@ -161,8 +161,8 @@ begin
     select fail(
         400,
         'run ' || new.run || ': ' || case
-            when g.type in ('array', 'object') then g.key || ' is one value, not ' || g.value
-            else 'there is no option ' || quote(g.key) || '; there are '
+            when g.type in ('array', 'object') then g.key || ' must be a single value, not ' || g.value
+            else quote(g.key) || ' is not an option; the options are '
                 || (select group_concat(name, ', ') from run_options)
         end
     )
@@ -183,7 +183,7 @@ begin
     select fail(
         409,
         'run ' || old.alias || ': cannot go from ' || old.status || ' to ' || new.status
-        || '; its prompts decide that: start, resume or abort it'
+        || '; only a prompt changes the status: start, resume or abort the run'
     );
 end;
 
@@ -200,7 +200,7 @@ create trigger runs__guard_alias
 before insert on runs
 when new.alias = '' or new.alias glob '*[^a-zA-Z0-9_.-]*' or instr(new.alias, char(0))
 begin
-    select fail(400, 'run ' || quote(new.alias) || ': an alias has letters, digits, ''_'', ''-'' and ''.'' only');
+    select fail(400, 'run ' || quote(new.alias) || ': use only letters, digits, ''_'', ''-'' and ''.''');
 end;
 
 -- Write an event for each change of a run's status.

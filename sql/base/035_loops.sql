@@ -120,7 +120,7 @@ when trim(new.prompt, char(32, 9, 10, 13)) = ''
 begin
     select fail(
         400, 'prompt of run ' || coalesce((select alias from runs where id = new.run_id), quote(new.run_id))
-        || ': is empty; say what to do'
+        || ': is empty; write what the run should do'
     );
 end;
 

@@ -229,7 +229,7 @@ when old.phase <> 'judged' and new.phase <> 'judged'
         )
     )
 begin
-    select fail(409, 'run ' || alias || ': the lease is lost, another process drives it')
+    select fail(409, 'run ' || alias || ': another process has taken over this run')
     from runs
     where id = new.run_id;
 end;

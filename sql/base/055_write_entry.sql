@@ -87,7 +87,7 @@ create trigger _make_entry__make
 instead of insert on _make_entry
 when new.entry_id is null
 begin
-    select fail(404, 'run ' || quote(new.run_id) || ': there is none with this id; see the table runs')
+    select fail(404, 'run ' || quote(new.run_id) || ': not found; see the table runs')
     where not exists (select 1 from runs where id = new.run_id);
     insert into entries (scope, path, scheme, kind, shown_path)
     select l.scope, new.path, path_scheme(new.path), s.name, fence_path(new.path)

@@ -102,7 +102,7 @@ from tools;
 create view _unknown_modes as
 select
     t.name as tool,
-    'tool ' || t.name || ': there is no mode ' || coalesce(a.value, 'null') || '; there are '
+    'tool ' || t.name || ': there is no mode ' || coalesce(a.value, 'null') || '; the modes are '
     || (select group_concat(name, ', ') from (select name from modes order by name)) as message
 from tools as t
 join json_each(t.modes) as a

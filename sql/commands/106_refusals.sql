@@ -75,20 +75,20 @@ select
     c.id as command_id,
     case
         when l.config ->> ('$."close:' || c.action || '"') is not null
-            then '<' || c.action || '> is not among the tools of this task'
+            then '<' || c.action || '> is not a tool of this task'
         when l.mode not in (select value from json_each(t.modes))
-            then '<' || c.action || '> is closed in ' || l.mode || ' mode'
-        when f.flag is not null then '<' || c.action || '> is closed for this prompt (' || f.flag || ')'
+            then '<' || c.action || '> is not allowed in ' || l.mode || ' mode'
+        when f.flag is not null then '<' || c.action || '> is not allowed for this prompt (' || f.flag || ')'
         when c.action not in ('subtask', 'execute')
-            then '<' || c.action || '> is not there now: what performs it is not connected, or not set up'
+            then '<' || c.action || '> is not available now: it is not connected, or not set up'
         when r.role not in ('main', 'subtask', 'step')
-            then 'This run does a part of another run''s work (' || r.role || '), so it gives none away'
+            then 'This run does part of another run''s work (' || r.role || '), so it cannot delegate'
         when d.max_depth = 0 then 'This run may not delegate (max_depth is 0)'
         when r.depth >= d.max_depth
             then 'This run is already ' || counted(r.depth, 'level') || ' deep, and max_depth is ' || d.max_depth
                 || ', so it cannot delegate further'
-        else 'This run cannot delegate: its driver or its model does not take part in it'
-    end || '. Use what is open: '
+        else 'This run cannot delegate: its driver or its model does not support it'
+    end || '. Use one of: '
     || coalesce(
         (select group_concat(name, ', ') from (select name from loop_tools where loop_id = l.id order by ordinal)), 'nothing'
     ) || '.' as reason

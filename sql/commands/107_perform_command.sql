@@ -89,7 +89,7 @@ create trigger perform_command__guard
 instead of insert on perform_command
 when not exists (select 1 from commands where id = new.command_id)
 begin
-    select fail(404, 'command ' || quote(new.command_id) || ': there is none with this id; see command_results');
+    select fail(404, 'command ' || quote(new.command_id) || ': not found; see the view command_results');
 end;
 
 -- A command of a turn waits for those before it that are under way. One that is resolved has its log.

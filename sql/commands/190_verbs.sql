@@ -72,10 +72,10 @@ create trigger _call_verb__call
 instead of insert on _call_verb
 when new.request_id is null or not exists (select 1 from commands where request_id = new.request_id)
 begin
-    select fail(400, new.action || ': attributes are a JSON object, not ' || quote(new.attributes))
+    select fail(400, new.action || ': attributes must be a JSON object, not ' || quote(new.attributes))
     where new.attributes is not null
         and case when json_valid(new.attributes) then json_type(new.attributes) else '' end <> 'object';
-    select fail(400, new.action || ' ' || coalesce(new.path, '') || ': visibility is visible, summarized or archived, not '
+    select fail(400, new.action || ' ' || coalesce(new.path, '') || ': visibility must be visible, summarized or archived, not '
         || quote(new.visibility))
     where new.visibility not in (select name from visibilities);
     select fail(400, new.action || ' ' || coalesce(new.path, '') || ': there is no state ' || quote(new.state))
@@ -137,7 +137,7 @@ create trigger _name_run__name
 instead of insert on _name_run
 when new.action = 'set' and new.path like 'run://_%'
 begin
-    select fail(409, 'run ' || alias || ': is there already; a fork needs a name of its own')
+    select fail(409, 'run ' || alias || ': already exists; choose another name for the fork')
     from runs
     where json_extract(new.attributes, '$.fork') is not null and alias = substr(new.path, 7);
     insert into _late_call (door, a, b, c)

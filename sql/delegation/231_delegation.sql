@@ -88,7 +88,7 @@ create trigger start_delegation__guard
 instead of insert on start_delegation
 when not exists (select 1 from effects where id = new.effect_id)
 begin
-    select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects');
+    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view pending_effects');
 end;
 
 -- Whether the work can be given away is seen here, not when the command is accepted, so that one that cannot spares its
@@ -164,7 +164,7 @@ end;
 create trigger wait_for_children__wait
 instead of insert on wait_for_children
 begin
-    select fail(404, 'run ' || quote(new.run_id) || ': there is none with this id; see the table runs')
+    select fail(404, 'run ' || quote(new.run_id) || ': not found; see the table runs')
     where not exists (select 1 from runs where id = new.run_id);
     update runs
     set status = 202

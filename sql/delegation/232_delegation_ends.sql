@@ -179,7 +179,7 @@ create trigger finish_delegation__guard
 instead of insert on finish_delegation
 when not exists (select 1 from effects where id = new.effect_id)
 begin
-    select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects');
+    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view pending_effects');
 end;
 
 create trigger finish_delegation__finish

@@ -53,7 +53,7 @@ where false;
 create trigger claim_files__claim
 instead of insert on claim_files
 begin
-    select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects')
+    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view pending_effects')
     where not exists (select 1 from effects where id = new.effect_id);
     insert or ignore into write_claims (turn_id, path, run_id)
     select turn_id, path, owner_id

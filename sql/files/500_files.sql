@@ -131,10 +131,10 @@ where false;
 create trigger report_listing__compare
 instead of insert on report_listing
 begin
-    select fail(404, 'project ' || quote(new.project_id) || ': there is none with this id; see the table projects')
+    select fail(404, 'project ' || quote(new.project_id) || ': not found; see the table projects')
     where not exists (select 1 from projects where id = new.project_id);
     select fail(
-        400, 'project ' || new.project_id || ': a listing is a JSON object from path to [size, mtime_ns], not '
+        400, 'project ' || new.project_id || ': a listing must be a JSON object from path to [size, mtime_ns], not '
         || quote(substr(new.listing, 1, 80))
     )
     where case when json_valid(new.listing) then json_type(new.listing) else '' end <> 'object';
@@ -161,7 +161,7 @@ end;
 create trigger report_file__take
 instead of insert on report_file
 begin
-    select fail(404, 'project ' || quote(new.project_id) || ': there is none with this id; see the table projects')
+    select fail(404, 'project ' || quote(new.project_id) || ': not found; see the table projects')
     where not exists (select 1 from projects where id = new.project_id);
     insert into entries (scope, path, scheme, kind, shown_path)
     select 'project:' || new.project_id, new.path, null, 'file', fence_path(new.path)
@@ -225,7 +225,7 @@ end;
 create trigger sync_files__sync
 instead of insert on sync_files
 begin
-    select fail(404, 'run ' || quote(new.run_id) || ': there is none with this id; see the table runs')
+    select fail(404, 'run ' || quote(new.run_id) || ': not found; see the table runs')
     where not exists (select 1 from runs where id = new.run_id);
     insert into _note_spellings (project_id)
     select project_id

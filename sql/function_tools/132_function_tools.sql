@@ -70,7 +70,7 @@ join commands as m on m.id = f.command_id;
 create trigger _give_tools__give
 instead of insert on _give_tools
 begin
-    select fail(400, 'tool ''' || t.name || ''': there is another tool of this name; name yours @engine.tool(name=''…'')')
+    select fail(400, 'tool ''' || t.name || ''': another tool has this name; rename yours: @engine.tool(name=''…'')')
     from json_each(new.tools) as n
     join tools as t on t.name = n.value ->> '$.name'
     where t.advertised or t.name not in (select name from _function_tools);
@@ -149,7 +149,7 @@ begin
     select new.command_id, new.reading ->> '$.fault'
     where new.reading ->> '$.fault' is not null;
     insert into _fail_command (command_id, fault)
-    select command_id, 'permission: it needs a decision, and this prompt takes no proposals (no_proposals).'
+    select command_id, 'permission: it needs a decision by a person, and this prompt allows no proposals (no_proposals).'
     from _function_calls
     where command_id = new.command_id and new.reading ->> '$.ask' and is_closed and not is_there;
     insert into open_proposal (command_id, kind, target, detail)
@@ -191,11 +191,11 @@ end;
 create trigger remove_tool__remove
 instead of insert on remove_tool
 begin
-    select fail(404, 'tool ' || quote(new.name) || ': there is none of that name; ''engine tools'' lists them')
+    select fail(404, 'tool ' || quote(new.name) || ': not found; ''engine tools'' lists the tools')
     where not exists (select 1 from tools as t where t.name = new.name);
-    select fail(409, 'tool ' || new.name || ': comes with the engine or a plugin, and cannot be removed')
+    select fail(409, 'tool ' || new.name || ': is part of the engine or a plugin, and cannot be removed')
     where not exists (select 1 from _function_tools as f where f.name = new.name);
-    select fail(409, 'tool ' || new.name || ': the driver of run ' || r.alias || ' offers it; end that first')
+    select fail(409, 'tool ' || new.name || ': the driver of run ' || r.alias || ' offers it now; stop that run first')
     from _leases_in_force as l
     join leases as d on d.run_id = l.run_id and d.tools ->> new.name
     join runs as r on r.id = l.run_id;

@@ -192,7 +192,7 @@ create trigger open_proposal__guard
 instead of insert on open_proposal
 when not exists (select 1 from commands where id = new.command_id)
 begin
-    select fail(404, 'command ' || quote(new.command_id) || ': there is none with this id; see command_results');
+    select fail(404, 'command ' || quote(new.command_id) || ': not found; see the view command_results');
 end;
 
 -- The command becomes proposed. A decision that needs no person is taken at once.

@@ -91,17 +91,17 @@ after insert on resolutions
 begin
     select case
             when count(d.proposal_id) = 0
-                then fail(404, w.said_of || ': nothing is proposed there; see ''engine proposals''')
+                then fail(404, w.said_of || ': no proposal is open there; ''engine proposals'' lists the open ones')
             when new.decision <> 'accept' then null
             when new.body is null and sum(d.kind = 'question') > 0
-                then fail(400, w.said_of || ': a question is accepted with a text as the answer; give one, or reject it')
+                then fail(400, w.said_of || ': a question needs an answer; give one, or reject the question')
             when new.body is null then null
             when sum(d.kind = 'file_write') > 1
                 then fail(
-                    400, w.said_of || ': several files are proposed there; say by proposal_id which of them the text is for'
+                    400, w.said_of || ': several files are proposed there; name the one for this text by proposal_id'
                 )
             when sum(d.kind not in ('process', 'file_delete')) = 0
-                then fail(400, w.said_of || ': takes no text; accept it without one, or reject it with a reason')
+                then fail(400, w.said_of || ': its text cannot be replaced; accept it as it is, or reject it with a reason')
         end
     from (
         select coalesce(

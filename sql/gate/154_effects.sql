@@ -190,14 +190,14 @@ end;
 create trigger start_effect__start
 instead of insert on start_effect
 begin
-    select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects')
+    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view pending_effects')
     where not exists (select 1 from effects where id = new.effect_id);
-    select fail(409, 'effect ' || new.effect_id || ': is over already')
+    select fail(409, 'effect ' || new.effect_id || ': has ended already')
     where not exists (select 1 from effects where id = new.effect_id and state in ('pending', 'started'));
-    select fail(409, 'effect ' || new.effect_id || ': another process drives its run, or a client carries it out')
+    select fail(409, 'effect ' || new.effect_id || ': another process drives its run, or a client does this step')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
-    select fail(409, 'effect ' || new.effect_id || ': was begun already, and is not begun again')
+    select fail(409, 'effect ' || new.effect_id || ': was started already, and is never started twice')
     from effects as f
     where f.id = new.effect_id
         and f.kind = 'process'
@@ -214,7 +214,7 @@ end;
 create trigger finish_effect__finish
 instead of insert on finish_effect
 begin
-    select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects')
+    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view pending_effects')
     where not exists (select 1 from effects where id = new.effect_id);
     insert into _late_call (door, a, b)
     select k.door, f.id, coalesce(new.pages, '[]')
@@ -237,12 +237,12 @@ end;
 create trigger effect_results__guard
 before insert on effect_results
 begin
-    select fail(404, 'effect ' || quote(new.effect_id) || ': there is none with this id; see pending_effects')
+    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view pending_effects')
     where not exists (select 1 from effects where id = new.effect_id);
-    select fail(409, 'effect ' || new.effect_id || ': another process drives its run, or a client carries it out')
+    select fail(409, 'effect ' || new.effect_id || ': another process drives its run, or a client does this step')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
-    select fail(409, 'effect ' || new.effect_id || ': is over already')
+    select fail(409, 'effect ' || new.effect_id || ': has ended already')
     where not exists (select 1 from effects where id = new.effect_id and state in ('pending', 'started'));
 end;
 

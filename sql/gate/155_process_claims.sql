@@ -61,7 +61,7 @@ where false;
 create trigger claim_process__claim
 instead of insert on claim_process
 begin
-    select fail(404, 'run ' || quote(new.run) || ': no command under ' || quote(new.path) || ' waits to be carried out')
+    select fail(404, 'run ' || quote(new.run) || ': no command at ' || quote(new.path) || ' waits to be run')
     where not exists (
         select 1
         from runs as r
@@ -77,7 +77,7 @@ begin
     where r.alias = new.run
     on conflict (proposal_id) do update
         set claimant = excluded.claimant, holder = excluded.holder, claimed_at = excluded.claimed_at;
-    select fail(409, 'run ' || new.run || ': ' || new.path || ' is carried out by another client, or by its driver')
+    select fail(409, 'run ' || new.run || ': ' || new.path || ' is run by another client, or by its driver')
     where not exists (
         select 1
         from runs as r

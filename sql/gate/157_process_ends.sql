@@ -121,13 +121,13 @@ begin
     where not exists (select 1 from runs where alias = new.run);
     select fail(
         404,
-        'run ' || new.run || ': ' || quote(new.path) || ' is no command and no output of one; see ''engine log '
+        'run ' || new.run || ': ' || quote(new.path) || ' is neither a command of this run nor its output; see ''engine log '
         || new.run || ''''
     )
     where not exists (
         select 1 from _process_paths as p join runs as r on r.id = p.run_id where r.alias = new.run and p.path = new.path
     );
-    select fail(409, 'run ' || new.run || ': ' || new.path || ' does not run; nothing to end')
+    select fail(409, 'run ' || new.run || ': ' || new.path || ' is not running, so there is nothing to stop')
     where not exists (
         select 1
         from _process_paths as p

@@ -27,7 +27,7 @@ begin
     join commands as m on m.id = f.command_id
     left join leases as l on l.run_id = f.run_id and l.token = new.lease and f.detail ->> '$.keep' is not null
     where f.id = new.effect_id and f.state = 'started';
-    select fail(409, 'effect ' || new.effect_id || ': is over already')
+    select fail(409, 'effect ' || new.effect_id || ': has ended already')
     where not exists (select 1 from jobs where effect_id = new.effect_id);
     insert into job_channels (effect_id, channel, entry_id)
     select effect_id, channel, entry_id
@@ -56,7 +56,7 @@ begin
             when j.effect_id is null
                 then fail(
                     404,
-                    'effect ' || quote(new.effect_id) || ': there is no background command with this id; see processes'
+                    'effect ' || quote(new.effect_id) || ': not a background command; see the view processes'
                 )
             when coalesce(new.channel, 0) not in (1, 2)
                 then fail(
@@ -96,7 +96,7 @@ end;
 create trigger show_job_output__show
 instead of insert on show_job_output
 begin
-    select fail(404, 'run ' || quote(new.run_id) || ': there is none with this id; see the table runs')
+    select fail(404, 'run ' || quote(new.run_id) || ': not found; see the table runs')
     where not exists (select 1 from runs where id = new.run_id);
     insert into write_entry (run_id, path, body, visibility, state, writer)
     select
@@ -125,7 +125,7 @@ create trigger finish_job__guard
 instead of insert on finish_job
 when not exists (select 1 from jobs where effect_id = new.effect_id)
 begin
-    select fail(404, 'effect ' || quote(new.effect_id) || ': there is no background command with this id; see processes');
+    select fail(404, 'effect ' || quote(new.effect_id) || ': not a background command; see the view processes');
 end;
 
 -- A request to end it, or the end of its loop, explains an end that the driver tells as interrupted.

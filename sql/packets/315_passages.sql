@@ -161,7 +161,7 @@ create trigger prepare_packet__guard
 instead of insert on prepare_packet
 when not exists (select 1 from turns where id = new.turn_id)
 begin
-    select fail(404, 'turn ' || quote(new.turn_id) || ': there is none with this id; see next_steps');
+    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view next_steps');
 end;
 
 -- On the first turn of a loop the files in context are archived: what it shows of them is found anew.

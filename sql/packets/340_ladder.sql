@@ -141,7 +141,7 @@ select
     || 'a packet of ' || t.context_tokens || ' tokens '
     || case
         when t.context_tokens > b.ceiling then 'is above the ceiling of ' || b.ceiling
-        else 'was refused by the model as too long'
+        else 'was rejected by the model as too long'
     end
     || case
         when coalesce(n.entries, a.entries) is null then ' and nothing can be demoted.'
@@ -154,14 +154,14 @@ select
     || case
         when t.ladder < 6 then ' Get what you still need, in slices.' || coalesce(char(10) || n.lines, '')
         when t.context_tokens <= b.ceiling
-            then ' Choose a model with a larger window, set a context limit below the one that it has, or archive entries.'
+            then ' Choose a model with a larger window, set a lower context limit (--context-limit), or archive entries.'
                 || coalesce(
-                    ' It said: '
+                    ' The model said: '
                     || (select c.message from model_calls as c where c.turn_id = t.id and c.status = 413 order by c.id desc),
                     ''
                 )
-        else ' What is left are instructions, tools, open questions and the beginning of the prompt: raise the context '
-            || 'limit, choose a model with a larger window, archive entries, or narrow the tools (narrow_tools).'
+        else ' Only instructions, tools, open questions and the start of the prompt are left: raise '
+            || '--context-limit, choose a model with a larger window, archive entries, or offer fewer tools (narrow_tools).'
     end as message
 from turns as t
 join _loop_ceilings as b on b.loop_id = t.loop_id
@@ -190,9 +190,9 @@ where false;
 create trigger submit_packet__submit
 instead of insert on submit_packet
 begin
-    select fail(404, 'turn ' || quote(new.turn_id) || ': there is none with this id; see next_steps')
+    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view next_steps')
     where not exists (select 1 from turns where id = new.turn_id);
-    select fail(400, 'turn ' || new.turn_id || ': chars is the number of characters of its packet, not ' || quote(new.chars))
+    select fail(400, 'turn ' || new.turn_id || ': chars must be the number of characters of its packet, not ' || quote(new.chars))
     where coalesce(typeof(new.chars) <> 'integer' or new.chars < 0, 1);
     insert into _offer_packet (turn_id, chars, lease) values (new.turn_id, new.chars, new.lease);
     -- it was not taken

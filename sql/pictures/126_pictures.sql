@@ -256,7 +256,7 @@ from turns;
 create trigger choose_pictures__choose
 instead of insert on choose_pictures
 begin
-    select fail(404, 'turn ' || quote(new.turn_id) || ': there is none with this id; see next_steps')
+    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view next_steps')
     where not exists (select 1 from turns where id = new.turn_id);
     delete from turn_pictures
     where turn_id = new.turn_id and exists (select 1 from turns where id = new.turn_id and phase = 'assembling');

@@ -85,13 +85,13 @@ instead of insert on purge_run
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
-    select fail(409, 'run ' || new.run || ': is being driven; abort it first with ''engine abort ' || new.run || '''')
+    select fail(409, 'run ' || new.run || ': is still being driven; stop it first with ''engine abort ' || new.run || '''')
     from _leases_in_force as l
     join runs as r on r.id = l.run_id
     where r.alias = new.run;
     select fail(
         409,
-        'run ' || new.run || ': ' || c.path || ' was kept and runs on; end it first with ''engine abort ' || new.run || ''''
+        'run ' || new.run || ': ' || c.path || ' still runs in the background; stop it first with ''engine abort ' || new.run || ''''
     )
     from _kept_processes as k
     join runs as r on r.id = k.run_id
@@ -99,9 +99,9 @@ begin
     where r.alias = new.run;
     select fail(
         409,
-        'run ' || new.run || ': other runs came from it, ' || group_concat(c.alias, ', ') || '; purge them first'
+        'run ' || new.run || ': it has child runs or forks, ' || group_concat(c.alias, ', ') || '; purge these first'
         || case count(d.run_id)
-            when count(*) then ', or all at once with ''engine runs purge ' || new.run || ' --tree'''
+            when count(*) then ', or all together with ''engine runs purge ' || new.run || ' --tree'''
             else ''
         end
     )

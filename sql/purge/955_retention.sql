@@ -90,7 +90,7 @@ where t.archived_at is null
 create trigger archive_idle__archive
 instead of insert on archive_idle
 begin
-    select fail(400, 'days is ' || quote(new.days) || '; give a number above 0')
+    select fail(400, 'days must be a number above 0, not ' || quote(new.days))
     where coalesce(typeof(new.days) not in ('integer', 'real') or new.days <= 0, 1);
     insert into describe_run (run, archived)
     select t.alias, 1
@@ -102,7 +102,7 @@ end;
 create trigger purge_idle__purge
 instead of insert on purge_idle
 begin
-    select fail(400, 'days is ' || quote(new.days) || '; give a number above 0')
+    select fail(400, 'days must be a number above 0, not ' || quote(new.days))
     where coalesce(typeof(new.days) not in ('integer', 'real') or new.days <= 0, 1);
     insert into purge_tree (run)
     select i.run

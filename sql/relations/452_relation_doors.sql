@@ -63,10 +63,10 @@ instead of insert on set_node
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where new.run is not null and not exists (select 1 from runs where alias = new.run);
-    select fail(400, 'node ' || quote(new.node) || ': context is a JSON object, not ' || quote(new.context))
+    select fail(400, 'node ' || quote(new.node) || ': context must be a JSON object, not ' || quote(new.context))
     where new.context is not null
         and case when json_valid(new.context) then json_type(new.context) else '' end <> 'object';
-    select fail(400, 'node ' || quote(new.node) || ': parents are a JSON array of names, not ' || quote(new.parents))
+    select fail(400, 'node ' || quote(new.node) || ': parents must be a JSON array of names, not ' || quote(new.parents))
     where new.parents is not null
         and case when json_valid(new.parents) then json_type(new.parents) else '' end <> 'array';
     insert into _take_nodes (scope, nodes, merges)
@@ -97,7 +97,7 @@ instead of insert on _take_nodes
 begin
     select fail(coalesce(new.nodes ->> '$.status', 400), new.nodes ->> '$.fault')
     where new.nodes ->> '$.fault' is not null;
-    select fail(400, 'scope ' || quote(new.scope) || ': is global, project:N or run:N of this file')
+    select fail(400, 'scope ' || quote(new.scope) || ': use global, project:N or run:N with an id of this file')
     where new.scope <> 'global'
         and new.scope not in (select 'run:' || id from runs union all select 'project:' || id from projects);
     select fail(

@@ -242,17 +242,17 @@ end;
 create trigger write_rules__write
 instead of insert on write_rules
 begin
-    select fail(404, 'rule domain ' || quote(new.domain_id) || ': there is none with this id; see rule_domains')
+    select fail(404, 'rule domain ' || quote(new.domain_id) || ': not found; see the view rule_domains')
     where not exists (select 1 from rule_domains where id = new.domain_id);
-    select fail(400, 'rules of ' || name || ': rules are a JSON array of texts, not ' || quote(substr(new.rules, 1, 80)))
+    select fail(400, 'rules of ' || name || ': rules must be a JSON array of texts, not ' || quote(substr(new.rules, 1, 80)))
     from rule_domains
     where id = new.domain_id and case when json_valid(new.rules) then json_type(new.rules) else '' end <> 'array';
-    select fail(400, 'rules of ' || d.name || ': rule ' || (j.key + 1) || ' is a text of 1 to 2,000 characters')
+    select fail(400, 'rules of ' || d.name || ': rule ' || (j.key + 1) || ' must be a text of 1 to 2,000 characters')
     from rule_domains as d
     join json_each(new.rules) as j
     where d.id = new.domain_id
         and (j.type <> 'text' or trim(j.value) = '' or length(j.value) > 2000 or instr(j.value, char(0)));
-    select fail(400, 'rules of ' || d.name || ': ' || json_array_length(new.rules) || ' are too many, of up to 200')
+    select fail(400, 'rules of ' || d.name || ': ' || json_array_length(new.rules) || ' are too many; at most 200 are allowed')
     from rule_domains as d
     where d.id = new.domain_id and json_array_length(new.rules) > 200;
     insert into _write_rule (rule_set_id, path, body)

@@ -116,7 +116,7 @@ from bracket_list as a
 join bracket_list as b on b.rule_set_id = a.rule_set_id and b.ordinal = a.ordinal + 1
 where case a.basis when 'prompts' then b.after_prompts <= a.after_prompts else b.below_percent >= a.below_percent end
 union all
-select folder, 'domain ' || domain || ': nothing calls it up; give it words or globs, or make it always on'
+select folder, 'domain ' || domain || ': never applies; give it words or globs, or make it always on'
 from rule_domain_list
 where is_active and not always_on and recall is null and paths is null
 union all

@@ -173,7 +173,7 @@ end;
 create trigger select_rules__select
 instead of insert on select_rules
 begin
-    select fail(404, 'turn ' || quote(new.turn_id) || ': there is none with this id; see next_steps')
+    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view next_steps')
     where not exists (select 1 from turns where id = new.turn_id);
     insert into _select_rules (loop_id, run_id, project_id, turn, prompt, prompts, context_left, room)
     select

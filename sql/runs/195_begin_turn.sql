@@ -19,7 +19,7 @@ instead of insert on begin_turn
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
-    select fail(409, 'run ' || new.run || ': its turn ' || t.sequence || ' is open; it is ended first')
+    select fail(409, 'run ' || new.run || ': its turn ' || t.sequence || ' is still open; dispatch it before the next one')
     from runs as r
     join turns as t on t.run_id = r.id and t.phase <> 'judged'
     where r.alias = new.run;

@@ -52,7 +52,7 @@ begin
     select fail(404, 'run ' || quote(json_extract(new.attributes, '$.fork')) || ': there is no such run to fork')
     where json_extract(new.attributes, '$.fork') is not null
         and not exists (select 1 from runs where alias = json_extract(new.attributes, '$.fork'));
-    select fail(400, 'run ' || new.alias || ': at is a turn of the run that is forked; name that one with fork')
+    select fail(400, 'run ' || new.alias || ': at is the turn of a fork; name the run to fork with fork')
     where json_extract(new.attributes, '$.at') is not null and json_extract(new.attributes, '$.fork') is null;
     insert into projects (name, root, created_at)
     select
@@ -277,7 +277,7 @@ begin
     where id = new.run_id;
     select fail(
         409, 'run ' || r.alias || ': works in ' || case when p.root is null then 'no folder' else quote(p.root) end
-        || ', and a run keeps its folder; start a new one'
+        || ', and a run keeps its folder; start a new run there'
     )
     from runs as r
     join projects as p on p.id = r.project_id
@@ -286,7 +286,7 @@ begin
     select fail(
         404,
         'persona ' || quote(json_extract(new.attributes, '$.attributes.persona'))
-        || ': there is none of that name; there are ' || (select group_concat(name, ', ') from personas)
+        || ': not found; the personas are ' || (select group_concat(name, ', ') from personas)
     )
     where json_extract(new.attributes, '$.attributes.persona') not in (select name from personas);
     update runs

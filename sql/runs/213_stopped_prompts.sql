@@ -43,7 +43,7 @@ begin
     where not exists (select 1 from runs where alias = new.run);
     select fail(
         409,
-        'run ' || new.run || ': its latest prompt was not stopped at a limit'
+        'run ' || new.run || ': its latest prompt did not stop at a limit'
         || case
             when exists (select 1 from open_prompts as o where o.run = new.run)
                 then ', it goes on: resume it without a limit'

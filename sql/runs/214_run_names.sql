@@ -56,18 +56,18 @@ when new.name is not new.run or not exists (select 1 from runs where alias = new
 begin
     insert into _expect_at_rest (run) values (new.run);
     select fail(
-        400, 'run ' || new.run || ': a name has letters, digits, ''_'', ''-'' and ''.'' only, at most 200, not '
+        400, 'run ' || new.run || ': use only letters, digits, ''_'', ''-'' and ''.'', at most 200, not '
         || quote(substr(new.name, 1, 200))
     )
     where new.name is null
         or length(new.name) not between 1 and 200
         or new.name glob '*[^a-zA-Z0-9_.-]*'
         or instr(new.name, char(0));
-    select fail(409, 'run ' || new.run || ': cannot be called ' || alias || ', as another one is')
+    select fail(409, 'run ' || new.run || ': cannot be renamed to ' || alias || ', because another run has this name')
     from runs
     where alias = new.name;
     select fail(
-        409, 'run ' || new.run || ': keeps a command in the background, so its name cannot change; end it with '
+        409, 'run ' || new.run || ': a command of it runs in the background, so its name cannot change; stop it with '
         || '''engine abort ' || new.run || ''''
     )
     from _kept_processes as k
@@ -87,13 +87,13 @@ instead of insert on describe_run
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
-    select fail(400, 'run ' || new.run || ': a title is one line of at most 200 characters')
+    select fail(400, 'run ' || new.run || ': a title must be one line of at most 200 characters')
     where length(new.title) > 200
         or new.title glob '*[' || char(1) || '-' || char(31) || char(127) || ']*'
         or instr(new.title, char(0));
-    select fail(400, 'run ' || new.run || ': archived is 0 or 1, not ' || quote(new.archived))
+    select fail(400, 'run ' || new.run || ': archived must be 0 or 1, not ' || quote(new.archived))
     where new.archived not in (0, 1);
-    select fail(400, 'run ' || new.run || ': labels are a JSON array, not ' || quote(substr(j.value, 1, 200)))
+    select fail(400, 'run ' || new.run || ': labels must be a JSON array, not ' || quote(substr(j.value, 1, 200)))
     from (select new.add_labels as value union all select new.drop_labels) as j
     where j.value is not null and case when json_valid(j.value) then json_type(j.value) else '' end <> 'array';
     select fail(
@@ -121,7 +121,7 @@ begin
         ),
         archived_at = case new.archived when 1 then coalesce(archived_at, now()) when 0 then null else archived_at end
     where alias = new.run;
-    select fail(400, 'run ' || new.run || ': has ' || json_array_length(labels) || ' labels; 32 are the most')
+    select fail(400, 'run ' || new.run || ': has ' || json_array_length(labels) || ' labels; at most 32 are allowed')
     from runs
     where alias = new.run and json_array_length(labels) > 32;
     insert into events (at, run_id, kind, detail)

@@ -296,13 +296,13 @@ begin
     select alias, new.attributes
     from runs
     where id = new.parent_run_id;
-    select fail(400, 'child of run ' || r.alias || ': works where its parent works; leave ' || g.key || ' out')
+    select fail(400, 'child of run ' || r.alias || ': works in its parent''s folder; leave out ' || g.key)
     from runs as r
     join json_each(new.attributes) as g on g.key in ('root', 'project', 'fork', 'at')
     where r.id = new.parent_run_id;
     select fail(
         404,
-        'persona ' || quote(new.attributes ->> '$.persona') || ': there is none of that name; there are '
+        'persona ' || quote(new.attributes ->> '$.persona') || ': not found; the personas are '
         || (select group_concat(name, ', ') from personas)
     )
     where new.attributes ->> '$.persona' not in (select name from personas);

@@ -91,7 +91,7 @@ begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
     select fail(
-        409, new.path || ': ' || group_concat(run, ' and ') || ' propose something there; name one of these runs'
+        409, new.path || ': ' || group_concat(run, ' and ') || ' have proposals there; name one of these runs'
     )
     from (
         select distinct p.run

@@ -37,7 +37,7 @@ create table if not exists model_failures (
 -- seeds
 
 insert into model_failures (status, loop_status, meaning) values
-    (400, 500, 'the provider refuses the request'),
+    (400, 500, 'the provider rejects the request'),
     (401, 500, 'the key is missing or wrong'),
     (403, 500, 'the key may not use the model'),
     (404, 500, 'there is no such model'),
@@ -240,7 +240,7 @@ where false;
 create trigger open_call__open
 instead of insert on open_call
 begin
-    select fail(404, 'turn ' || quote(new.turn_id) || ': there is none with this id; see next_steps')
+    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view next_steps')
     where not exists (select 1 from turns where id = new.turn_id);
     update model_calls
     set state = 'interrupted', ended_at = now()
@@ -263,7 +263,7 @@ end;
 create trigger fail_call__fail
 instead of insert on fail_call
 begin
-    select fail(404, 'turn ' || quote(new.turn_id) || ': there is none with this id; see next_steps')
+    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view next_steps')
     where not exists (select 1 from turns where id = new.turn_id);
     update model_calls
     set state = 'failed',
@@ -304,7 +304,7 @@ end;
 create trigger record_crash__record
 instead of insert on record_crash
 begin
-    select fail(404, 'command ' || quote(new.command_id) || ': there is none with this id; see command_results')
+    select fail(404, 'command ' || quote(new.command_id) || ': not found; see the view command_results')
     where not exists (select 1 from commands where id = new.command_id);
     insert into _end_command (command_id, state, outcome, message)
     select id, 'failed', 'error', new.message
@@ -320,7 +320,7 @@ end;
 create trigger answer_proposal__answer
 instead of insert on answer_proposal
 begin
-    select fail(404, 'proposal ' || quote(new.proposal_id) || ': there is none with this id; see open_proposals')
+    select fail(404, 'proposal ' || quote(new.proposal_id) || ': not found; see the view open_proposals')
     where not exists (select 1 from proposals where id = new.proposal_id);
     insert into resolutions (run_id, path, proposal_id, decision, body, reason, decided_by, created_at)
     select run_id, path, id, new.decision, new.body, new.reason, coalesce(new.decided_by, 'client'), now()

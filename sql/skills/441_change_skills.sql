@@ -79,9 +79,9 @@ where exists (select 1 from _skills);
 create trigger write_skill__write
 instead of insert on write_skill
 begin
-    select fail(404, 'scope ' || quote(new.scope) || ': is global, or project:N of this file')
+    select fail(404, 'scope ' || quote(new.scope) || ': use global, or project:N with the id of a project')
     where new.scope is not 'global' and not exists (select 1 from projects where new.scope = 'project:' || id);
-    select fail(400, 'skill ' || quote(new.name) || ': a name has 1 to 64 small letters, digits, ''-'', ''_'' and ''.''')
+    select fail(400, 'skill ' || quote(new.name) || ': use 1 to 64 lowercase letters, digits, ''-'', ''_'' and ''.''')
     where new.problem is null
         and (coalesce(new.name, '') = '' or new.name glob '*[^a-z0-9_.-]*' or length(new.name) > 64);
     insert into _skills (
@@ -160,7 +160,7 @@ end;
 create trigger forget_skill__forget
 instead of insert on forget_skill
 begin
-    select fail(404, 'skill ' || quote(new.name) || ': there is none of that name in ' || quote(new.scope) || '; see skills')
+    select fail(404, 'skill ' || quote(new.name) || ': not found in ' || quote(new.scope) || '; see the view skills')
     where not exists (select 1 from _skills where scope = new.scope and name = new.name);
     insert into _write_skill_file (scope, path)
     select s.scope, f.address

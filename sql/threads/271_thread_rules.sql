@@ -99,16 +99,16 @@ cross join json_each(json_array(
                         where o.thread_id = p.thread_id and o.point = p.point and o.part = 'request'
                     )
             )
-            then 'repeats without a point without a request, so it would never come to rest'
+            then 'has a loop of points without a request, so it would never end'
     end,
     case
         when t.tool not in (select all name from tools)
-            then 'needs the tool ' || quote(t.tool) || ', which there is not'
+            then 'needs the tool ' || quote(t.tool) || ', which does not exist'
     end
 )) as f
 where f.value is not null
 union all
-select p.thread_id, p.point, null, 'comes after a point that there is not'
+select p.thread_id, p.point, null, 'comes after a point that does not exist'
 from thread_patterns as p
 where p.point > 1
     and not exists (select 1 from thread_patterns as o where o.thread_id = p.thread_id and o.point = p.point - 1)

@@ -46,7 +46,7 @@ instead of insert on _expect_threads
 begin
     select fail(
         400,
-        'setting threads: there is no thread ' || quote(n.name) || ' that comes with the engine; there are '
+        'setting threads: there is no built-in thread ' || quote(n.name) || '; use '
         || (select group_concat(name, ', ') from (select name from threads where level = 'shipped' order by name))
         || ', and all'
     )

@@ -235,7 +235,7 @@ begin
     select case
             when f.id is null
                 then fail(
-                    404, 'effect ' || quote(new.effect_id) || ': there is no process with this id; see pending_effects'
+                    404, 'effect ' || quote(new.effect_id) || ': not a process; see the view pending_effects'
                 )
             when coalesce(new.channel, 0) not in (1, 2)
                 then fail(

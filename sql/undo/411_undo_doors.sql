@@ -58,7 +58,7 @@ where false;
 create trigger _expect_at_rest__expect_undone
 instead of insert on _expect_at_rest
 begin
-    select fail(409, 'run ' || new.run || ': another one is not over yet; ''engine resume ' || new.run || ''' finishes it')
+    select fail(409, 'run ' || new.run || ': the last undo or rewind was interrupted; to finish it: engine resume ' || new.run)
     from runs as r
     join _open_undos as o on o.run_id = r.id
     where r.alias = new.run;
@@ -129,8 +129,8 @@ begin
     select fail(
         404,
         'run ' || alias || ': ' || case
-            when new.way = 'redo' then 'no undo is left to take back'
-            when new.turn is null then 'no edit is left to take back'
+            when new.way = 'redo' then 'no undo is left to reverse'
+            when new.turn is null then 'no edit is left to undo'
             when not exists (select 1 from turns as t where t.run_id = new.run_id and t.sequence = new.turn)
                 then 'there is no turn ' || new.turn || '; ''engine log ' || alias || ''' shows its turns'
             else 'turn ' || new.turn || ' has no edit that stands; ''engine rewind ' || alias || ' ' || new.turn
@@ -144,11 +144,11 @@ begin
             from _undo_choices as c
             where c.run_id = new.run_id and c.way = new.way and c.turn is new.turn
         );
-    select fail(409, 'run ' || r.alias || ': ' || f.path || ' ' || f.obstacle || '; nothing was taken back')
+    select fail(409, 'run ' || r.alias || ': ' || f.path || ' ' || f.obstacle || '; nothing was changed')
     from _undo_files as f
     cross join runs as r on r.id = new.run_id
     where f.run_id = new.run_id and f.way = new.way and f.turn is new.turn and f.obstacle is not null;
-    select fail(409, 'run ' || r.alias || ': something has changed since this was shown; look at it again')
+    select fail(409, 'run ' || r.alias || ': something has changed since you looked; look at it again')
     from _undo_plans as p
     cross join runs as r on r.id = new.run_id
     where p.run_id = new.run_id
@@ -209,13 +209,13 @@ end;
 create trigger _swap_names__swap
 instead of insert on _swap_names
 begin
-    select fail(409, 'run ' || r.alias || ': is being driven; its name cannot change meanwhile')
+    select fail(409, 'run ' || r.alias || ': is still being driven; try again when it has stopped')
     from runs as r
     join _leases_in_force as l on l.run_id = r.id
     where r.id in (new.run_id, new.other_id) and l.token is not new.lease;
     select fail(
         409,
-        'run ' || r.alias || ': ' || c.path || ' was kept and runs on, so its name cannot change; end it with '
+        'run ' || r.alias || ': ' || c.path || ' still runs in the background; stop it first with '
         || '''engine abort ' || r.alias || ''''
     )
     from _kept_processes as k

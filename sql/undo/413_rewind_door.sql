@@ -127,13 +127,13 @@ end;
 create trigger _check_rewind__check
 instead of insert on _check_rewind
 begin
-    select fail(404, 'run ' || alias || ': turn ' || new.turn || ' was not sent; its last is ' || (next_turn - 1))
+    select fail(404, 'run ' || alias || ': turn ' || new.turn || ' was not sent to a model; the last turn is ' || (next_turn - 1))
     from runs
     where id = new.run_id
         and not exists (
             select 1 from past_turns as t where t.run_id = new.run_id and t.turn = new.turn and t.seen_at is not null
         );
-    select fail(409, 'run ' || alias || ': something has changed since this was shown; look at it again')
+    select fail(409, 'run ' || alias || ': something has changed since you looked; look at it again')
     from runs
     where id = new.run_id
         and new.plan is not null

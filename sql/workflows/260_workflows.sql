@@ -127,9 +127,9 @@ where false;
 create trigger write_workflow__write
 instead of insert on write_workflow
 begin
-    select fail(404, 'project ' || new.project_id || ': there is none with this id; see the table projects')
+    select fail(404, 'project ' || new.project_id || ': not found; see the table projects')
     where new.project_id is not null and new.project_id not in (select id from projects);
-    select fail(400, 'workflow: syntax is jsonc or yaml, not ' || quote(new.syntax))
+    select fail(400, 'workflow: syntax must be jsonc or yaml, not ' || quote(new.syntax))
     where coalesce(new.syntax, '') not in ('jsonc', 'yaml');
     select fail(400, 'workflow: has no text')
     where new.text is null;
@@ -196,7 +196,7 @@ begin
     select fail(
         409,
         'step ' || coalesce(new.step, 'NULL') || ' of workflow ' || coalesce(new.workflow_id, 'NULL')
-        || ': is in no layer above ' || coalesce(new.needs, 'NULL') || ', which it needs; give it a higher one'
+        || ': needs step ' || coalesce(new.needs, 'NULL') || ', so its layer must be higher'
     );
 end;
 
@@ -205,7 +205,7 @@ create trigger workflow_steps__guard_tools
 before insert on workflow_steps
 when new.tools is not null
 begin
-    select fail(400, 'step ' || new.step || ': tools is a list of names, not ' || quote(new.tools))
+    select fail(400, 'step ' || new.step || ': tools must be a list of names, not ' || quote(new.tools))
     where json_type(new.tools) <> 'array'
         or exists (select 1 from json_each(new.tools) as t where t.type <> 'text');
     select fail(400, 'step ' || new.step || ': there is no tool ' || quote(t.value))

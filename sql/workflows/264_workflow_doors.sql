@@ -39,22 +39,22 @@ where false;
 create trigger start_workflow__start
 instead of insert on start_workflow
 begin
-    select fail(404, 'workflow ' || coalesce(new.workflow_id, 'null') || ': there is none with this id')
+    select fail(404, 'workflow ' || coalesce(new.workflow_id, 'null') || ': not found; see the view workflow_list')
     where not exists (select 1 from workflows where id = new.workflow_id);
     select fail(409, 'workflow ' || name || ': has no steps')
     from workflows as w
     where w.id = new.workflow_id
         and not exists (select 1 from workflow_steps as s where s.workflow_id = w.id);
-    select fail(409, 'run ' || new.run || ': is there already; a workflow needs a run of its own')
+    select fail(409, 'run ' || new.run || ': already exists; choose a new name for the workflow run')
     where exists (select 1 from runs where alias = new.run);
-    select fail(400, 'workflow: variables are a JSON object of texts, not ' || quote(substr(new.variables, 1, 80)))
+    select fail(400, 'workflow: variables must be a JSON object of texts, not ' || quote(substr(new.variables, 1, 80)))
     where new.variables is not null
         and case when json_valid(new.variables) then json_type(new.variables) else '' end <> 'object';
     select fail(
         400,
         'variable ' || quote(substr(key, 1, 80)) || case
             when type in ('array', 'object') or instr(value, char(0)) then ': is a text, not ' || quote(substr(value, 1, 80))
-            else ': a name has 1 to 64 letters, digits, ''_'' and ''-'', and begins with no digit'
+            else ': use 1 to 64 letters, digits, ''_'' and ''-'', and begin with no digit'
         end
     )
     from json_each(coalesce(new.variables, '{}'))
@@ -152,7 +152,7 @@ end;
 create trigger take_up_workflow__take_up
 instead of insert on take_up_workflow
 begin
-    select fail(404, 'run ' || quote(new.run) || ': there is no such run of a workflow; see workflow_run_list')
+    select fail(404, 'run ' || quote(new.run) || ': not a workflow run; see the view workflow_run_list')
     where not exists (
         select 1 from workflow_runs as w join runs as r on r.id = w.run_id where r.alias = new.run
     );
@@ -175,7 +175,7 @@ when not exists (
     where r.alias = new.run
 )
 begin
-    select fail(404, 'run ' || quote(new.run) || ': there is no such run of a workflow; see workflow_run_list');
+    select fail(404, 'run ' || quote(new.run) || ': not a workflow run; see the view workflow_run_list');
 end;
 
 -- Where steps wait for a person, the run waits with them.

@@ -64,7 +64,7 @@ when not exists (
     where r.alias = new.run and s.step = new.step
 )
 begin
-    select fail(404, 'run ' || quote(new.run) || ': has no step ' || quote(new.step) || '; see step_list');
+    select fail(404, 'run ' || quote(new.run) || ': has no step ' || quote(new.step) || '; see the view step_list');
 end;
 
 -- The run of the step and its state are one change, so that no step begins twice.
@@ -111,7 +111,7 @@ when not exists (
     where r.alias = new.run and s.step = new.step
 )
 begin
-    select fail(404, 'run ' || quote(new.run) || ': has no step ' || quote(new.step) || '; see step_list');
+    select fail(404, 'run ' || quote(new.run) || ': has no step ' || quote(new.step) || '; see the view step_list');
 end;
 
 create trigger end_step__end

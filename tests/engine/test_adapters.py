@@ -60,7 +60,7 @@ def test_a_plugin_brings_adapters_by_name(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("http", "adapter 'http': there is none of that name; there are acp, or name a file.py"),
+        ("http", "adapter 'http': not found; use acp, or a file such as ./adapter.py"),
         ("gone.py", "adapter 'gone.py': there is no such file"),
         ("empty.py", "adapter 'empty.py': has no function serve(serving)"),
     ],

@@ -162,7 +162,7 @@ def test_the_setting_says_which_names_count(db: engine.Database, root: Path) -> 
     drive(db, root, DONE)
     assert "<<:::.cursorrules\nCursor.\n" in sent(db, 5, "system")
     for wrong in ("README.md", ".env", 'AGENTS.md","x', "AGENTS.md\\", "AGENTS.md,\n"):
-        with pytest.raises(ValidationError, match="is none of AGENTS"):
+        with pytest.raises(ValidationError, match="use AGENTS"):
             db.execute("update settings set value = ? where name = 'instruction_files'", (wrong,))
     db.execute("update settings set value = '' where name = 'instruction_files'")
     drive(db, root, DONE)

@@ -385,7 +385,7 @@ def test_a_thread_that_another_ones_transaction_waits_for_is_told(
             thread = threading.Thread(target=read)
             thread.start()
             thread.join()
-        assert "another thread keeps a transaction open" in str(told[0])
+        assert "another thread has an open transaction" in str(told[0])
         assert isinstance(db, Store)
         assert db.value("select 1") == 1
 

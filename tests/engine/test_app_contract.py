@@ -185,7 +185,7 @@ def test_who_follows_waits_while_a_run_waits(tmp_path: Path, workspace_dir: Path
 
 def test_a_run_is_not_followed_inside_a_transaction(db: engine.Database, tmp_path: Path) -> None:
     db.start("Go", model=script(tmp_path, DONE), run="demo")
-    with db.transaction(), pytest.raises(engine.Conflict, match="not followed inside a transaction"):
+    with db.transaction(), pytest.raises(engine.Conflict, match="cannot be followed inside a transaction"):
         next(db.events("demo"))
 
 
@@ -308,7 +308,7 @@ def test_a_run_without_a_folder_runs_no_process(
         "select action, status, body from run_log where run = 'demo' and turn > 0 and action in ('sh', 'get', 'set')"
     )
     assert [(row["action"], row["status"] // 100) for row in rows] == [("sh", 4), ("set", 4), ("get", 4)]
-    assert "a run without a folder runs no process" in rows[0]["body"]
+    assert "this run has no folder, so it runs no commands" in rows[0]["body"]
     assert db.value("select count(*) from contents where body like '%42%'") == 0
 
 

@@ -21,7 +21,7 @@ from engine.models.protocol import Completion, Request
 
 WRONG: dict[str, tuple[type[Exception], Callable[[engine.Database], object]]] = {
     "by is a text, not None": (TypeError, lambda db: db.resolve("demo", accept=True, by=None)),  # type: ignore[arg-type]
-    "'modle' is no option; did you mean mode or model": (TypeError, lambda db: db.run("x", modle="y")),  # type: ignore[call-arg]
+    "'modle' is not an option; did you mean mode or model": (TypeError, lambda db: db.run("x", modle="y")),  # type: ignore[call-arg]
     "work is a function, not 3": (TypeError, lambda db: db.call_async(3)),  # type: ignore[arg-type]
     "limit is -1; give 0 or more": (engine.ValidationError, lambda db: db.runs(limit=-1)),
     "run 'nobody': there is no such run": (engine.NotFound, lambda db: db.proposals("nobody")),

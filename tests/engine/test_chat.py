@@ -165,7 +165,7 @@ def test_commands_of_the_command_line_get_the_run(chat: OpenChat, folder: Path, 
     for command, told in (
         ("/status", "context "),
         ("/mode ask", "mode: ask"),
-        ("/mode fast", "a mode is act"),
+        ("/mode fast", "type /mode act"),
         ("/mdel", "did you mean model?"),
         ("/log --turn 9", "there is no turn 9"),
         ("/help", "/undo"),
@@ -193,7 +193,7 @@ def test_the_session_follows_its_run(chat: OpenChat, folder: Path, tmp_path: Pat
     at.enter("/log", "there is no run yet")
     at.enter("/new nothing", "run nothing")
     at.enter("One", "nothing: done")
-    at.enter("/new nothing", "there is one already")
+    at.enter("/new nothing", "already exists")
     at.enter("/runs rename kept", "")
     at.enter("/runs label --title 'My title'", "")
     at.enter("/status", "My title")

@@ -84,11 +84,11 @@ def test_children_are_named_after_their_parent(db: engine.Database) -> None:
     [
         ({"role": "main"}, "its role is subtask, execute, judge, workflow or step, not 'main'"),
         ({"prompt": " "}, "is empty"),
-        ({"root": "/"}, "works where its parent works; leave root out"),
+        ({"root": "/"}, "works in its parent's folder; leave out root"),
         ({"fork": "demo"}, "leave fork out"),
-        ({"nonsense": 1}, "there is no option 'nonsense'"),
+        ({"nonsense": 1}, "'nonsense' is not an option"),
         ({"mode": "all"}, "mode is ask or act, not 'all'"),
-        ({"persona": "nobody"}, "there is none of that name"),
+        ({"persona": "nobody"}, "not found"),
     ],
 )
 def test_a_wrong_child_is_refused_and_leaves_nothing(db: engine.Database, given: dict[str, Any], said: str) -> None:

@@ -76,12 +76,12 @@ REFUSED = (
     (["max_strikes=0"], "is a whole number from 1 on, not '0'"),
     (["max_strikes=4", "process_timeout=soon"], "process_timeout"),
     (["nobody", "model=local"], "no such run"),
-    (["persona=nope"], "there is no persona 'nope'; there are "),
+    (["persona=nope"], "'nope' not found; the personas are "),
     (["--unset", "nope"], "none of that name"),
     (["nope="], "none of that name"),
     (["--empty", "max_strikes"], "max_strikes: is needed"),
-    (["max_strikes=4", "--unset", "max_strikes"], "max_strikes is set and unset at once"),
-    (["instruction_files=A.md", "--empty", "instruction_files"], "instruction_files is set and emptied at once"),
+    (["max_strikes=4", "--unset", "max_strikes"], "max_strikes cannot be set and unset at the same time"),
+    (["instruction_files=A.md", "--empty", "instruction_files"], "cannot be set and emptied at the same time"),
     (["max_strikes", "4"], "max_strikes=4"),
 )
 

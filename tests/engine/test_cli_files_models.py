@@ -60,7 +60,7 @@ def test_a_file_that_no_get_finds_is_not_to_be_read_first(folder: Path, tmp_path
     model = script(tmp_path / "s.jsonl", ['<get path="notes.md"/>', '<set path="notes.md">x</set>', *WRITE])
     assert "not found  get notes.md" in engine(folder, "run", "--yolo", "--run", "demo", "--model", model, "Go").stderr
     told = next(row["body"] for row in json.loads(engine(folder, "log", "--json").stdout) if row["status"] == 409)
-    assert "none of the project's ('engine files add notes.md'): write to another path" in told
+    assert "outside the project ('engine files add notes.md'): write to another path" in told
 
 
 def test_an_ignored_file_is_not_in_the_manifest(folder: Path, tmp_path: Path) -> None:

@@ -232,8 +232,8 @@ def test_wrong_usage_exits_2_with_one_clear_line(folder: Path, arguments: list[s
         (["log", "demo", "--turn", "9"], "run 'demo': there is no turn 9; 'engine show demo' lists its turns"),
         (["undo", "demo", "--turn", "9"], "run demo: there is no turn 9; 'engine log demo' shows its turns"),
         (["relations", "show", "nope"], "node 'nope': there is none of that name in the whole database"),
-        (["skills", "search", " "], "the text is empty; say what the skill is to be about"),
-        (["log", "demo", "--turn", "x"], "'--turn': 'x' is no whole number"),
+        (["skills", "search", " "], "the text is empty; say what the skill should do"),
+        (["log", "demo", "--turn", "x"], "'--turn': 'x' is not a whole number"),
         (["run", "--max-turns", "0", "Hi"], "'--max-turns': is 1 or more, not 0"),
         (["run", "--temperature", "2.5", "Hi"], "'--temperature': is 2 or less, not 2.5"),
         (["run", "--temperature", "warm", "Hi"], "'--temperature': 'warm' is no number"),
@@ -243,7 +243,7 @@ def test_wrong_usage_exits_2_with_one_clear_line(folder: Path, arguments: list[s
         (["fork", "demo", "twin"], "'--as NAME' gives a name"),
         (["config", "set", "max_turns", "3"], "'engine config max_turns=3'"),
         (["config", "unset", "max_turns"], "'engine config --unset max_turns' does that"),
-        (["runs", "output", "demo", "--cancel"], "say which command is to end"),
+        (["runs", "output", "demo", "--cancel"], "give the PATH of the command to stop"),
         (["fork", "@1"], "'@1' is not RUN or RUN@TURN"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
@@ -271,7 +271,7 @@ def test_a_group_of_commands_without_one_lists(folder: Path, group: list[str]) -
     )
     misplaced = engine(folder, *group, "--json", "list")
     assert (misplaced.returncode, misplaced.stdout) == (2, "")
-    assert "options go behind the subcommand" in misplaced.stderr
+    assert "put options after the subcommand" in misplaced.stderr
 
 
 def test_what_was_changed_is_told_to_programs(folder: Path, tmp_path: Path) -> None:

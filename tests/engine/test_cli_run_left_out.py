@@ -28,7 +28,10 @@ def folder(tmp_path: Path) -> Path:
 def test_the_beginning_of_a_name_is_enough_if_one_run_has_it(folder: Path) -> None:
     assert engine(folder, "show", "bil").stdout.startswith("billing: done")
     several = engine(folder, "show", "bi")
-    assert (several.returncode, several.stderr) == (2, "engine: run 'bi': several runs begin so: birds, billing\n")
+    assert (several.returncode, several.stderr) == (
+        2,
+        "engine: run 'bi': several runs have names that begin like this: birds, billing\n",
+    )
     engine(folder, "runs", "rename", "cats", "bi")
     assert engine(folder, "show", "bi").stdout.startswith("bi: done"), "the whole name wins"
     assert engine(folder, "show", "x").returncode == 2

@@ -101,7 +101,7 @@ def test_events_are_listed_by_type_time_run_and_place(waiting: Path) -> None:
 def test_a_time_that_is_none_is_refused(waiting: Path, since: str) -> None:
     done = engine(waiting, "events", "--since", since)
     assert done.returncode == 2
-    assert "is no time" in done.stderr
+    assert "is not a time" in done.stderr
 
 
 def test_events_are_exported_by_day(waiting: Path, tmp_path: Path) -> None:

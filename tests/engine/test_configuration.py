@@ -127,7 +127,7 @@ def test_the_settings_of_a_file_from_another_build_are_shown_as_they_are(folder:
         ("[max_strikes]\nx = 1\n", 1, "max_strikes is a table"),
         ("max_strikes = 3\nmax_strikes = 4\n", 2, "is no TOML"),
         ("max_strikes = \n", 1, "is no TOML"),
-        ("sandbox = 'off'\n", 1, "off is said by a prompt"),
+        ("sandbox = 'off'\n", 1, "off works only for one prompt"),
         ("x = " + "[" * 20_000, 1, "is nested too deeply"),
         ("\nmax_strikes = " + "9" * 5_000, 2, "a number has too many digits"),
     ],
@@ -172,7 +172,7 @@ def test_a_change_leaves_the_rest_of_a_file_as_it_is(text: str, changes: dict[st
 
 def test_a_file_that_is_not_understood_is_left_to_the_person(folder: Path) -> None:
     text = 'kept_in_context = """\nmax_strikes = 3\n"""\nmax_strikes = 5\n'
-    with pytest.raises(ValidationError, match="change it by hand"):
+    with pytest.raises(ValidationError, match="edit it by hand"):
         toml_files.changed(text, Path("c.toml"), {"max_strikes": 4})
 
 

@@ -444,7 +444,7 @@ def test_a_parent_waits_while_its_children_do_and_goes_on_when_they_are_decided(
 def test_a_path_of_two_children_is_ambiguous(db: engine.Database, workspace_dir: Path) -> None:
     write = [f'<set path="a.txt">one\n</set>{GO_ON}', DONE]
     drive(db, Cast({"demo": [gives("a", "b"), DONE], "demo-1": write, "demo-2": write}), workspace_dir)
-    with pytest.raises(Conflict, match="demo-1 and demo-2 propose something there; name one of these runs"):
+    with pytest.raises(Conflict, match="demo-1 and demo-2 have proposals there; name one of these runs"):
         db.resolve("demo", "log://turn_1/set/a.txt", accept=True)
     db.resolve("demo-2", "log://turn_1/set/a.txt", accept=True)
     assert [proposal["run"] for proposal in db.proposals()] == ["demo-1"]
@@ -635,7 +635,7 @@ def test_who_is_too_deep_is_told_the_depth(db: engine.Database) -> None:
     ((_, status, told),) = said(db, "demo-1")
     assert status == 403
     assert told.startswith(
-        "This run is already 1 level deep, and max_depth is 1, so it cannot delegate further. Use what is "
+        "This run is already 1 level deep, and max_depth is 1, so it cannot delegate further. Use one of: "
     )
     drive(db, Cast({"flat": [gives("a part"), DONE]}), run="flat", max_depth=0)
     assert said(db, "flat")[0][2].startswith("This run may not delegate (max_depth is 0).")

@@ -227,7 +227,7 @@ def test_a_database_that_is_closed_or_in_memory_shares_nothing(tmp_path: Path) -
 
 def test_a_statement_that_leaves_a_transaction_open_keeps_nobody_from_writing(tmp_path: Path) -> None:
     with opened(tmp_path) as db, db.shared() as handle:
-        with pytest.raises(engine.Conflict, match="begin: this handle begins one by"):
+        with pytest.raises(engine.Conflict, match="begin: write 'with db"):
             handle.execute("begin immediate")
         assert not handle.in_transaction
         handle.start("Go", run="demo", model=Cast({}))

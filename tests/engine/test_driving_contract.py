@@ -2,7 +2,7 @@
 
 1. `on_proposal` answers with True, False, a text or None; anything else is a TypeError, and nothing is decided.
 2. A decision is dated by the clock of the database.
-3. A run is not driven inside a transaction.
+3. A run is cannot be driven inside a transaction.
 4. A proposal that the decision on another one has settled is not asked about.
 
 spec: @python_contract @driver_loop
@@ -57,7 +57,7 @@ def test_a_decision_of_a_callback_is_dated(tmp_path: Path, workspace_dir: Path, 
 
 def test_a_run_is_not_driven_inside_a_transaction(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:
     model = script(tmp_path, "<sh>touch made.txt</sh>", DONE)
-    with db.transaction(), pytest.raises(engine.Conflict, match="not driven inside a transaction"):
+    with db.transaction(), pytest.raises(engine.Conflict, match="cannot be driven inside a transaction"):
         db.run("Go", run="demo", model=model, root=workspace_dir, yolo=True)
     assert db.value("select count(*) from runs where alias = 'demo'") == 0
     assert not (workspace_dir / "made.txt").exists()
@@ -73,10 +73,10 @@ def test_a_prompt_that_cannot_be_driven_is_not_stored(db: engine.Database, tmp_p
     model = script(tmp_path, DONE, DONE)
     db.insert("setting_layers", name="threads", layer="file", value="nope")
     for give in (db.run, db.start):
-        with pytest.raises(engine.ValidationError, match="there is no thread 'nope'"):
+        with pytest.raises(engine.ValidationError, match="there is no built-in thread 'nope'"):
             give("Go", run="demo", model=model)
     with db.transaction():  # of an app that goes on
-        with pytest.raises(engine.ValidationError, match="there is no thread 'nope'"):
+        with pytest.raises(engine.ValidationError, match="there is no built-in thread 'nope'"):
             db.start("Go", run="demo", model=model)
         db.insert("verb_set", run="other", path="run://other", body="x", attributes='{"model": "m"}')
     assert [run.run for run in db.runs()] == ["other"]

@@ -54,7 +54,8 @@ def test_an_effort_is_kept_for_the_run_and_recorded(db: library.Database) -> Non
 
 def test_a_model_that_takes_none_is_refused_where_one_was_asked_for(db: library.Database) -> None:
     with pytest.raises(
-        library.ValidationError, match="takes no effort, and low was asked for; choose another, or effort none"
+        library.ValidationError,
+        match="has no effort levels, but effort low was given; choose another model or effort none",
     ):
         db.run("One", run="demo", model=Deaf(), effort="low")
     assert db.value("select count(*) from runs") == 0

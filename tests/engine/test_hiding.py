@@ -184,7 +184,10 @@ def test_a_model_is_asked_to_leave_names_out_while_it_is_on(folder: Path, tmp_pa
 
 def test_neither_a_file_nor_a_project_hides_anything(folder: Path) -> None:
     refused = engine(folder, "config", "demo=1")
-    assert (refused.returncode, "is yours alone; engine config --user demo=" in refused.stderr) == (2, True)
+    assert (refused.returncode, "can be set only for your user: engine config --user demo=" in refused.stderr) == (
+        2,
+        True,
+    )
     refused = engine(folder, "config", "--project", "demo_names=curl")
     assert refused.returncode != 0
     with library.open(folder / "x.db") as db:

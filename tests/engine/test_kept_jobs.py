@@ -263,7 +263,7 @@ def test_an_abort_ends_what_a_run_and_its_children_keep(db: engine.Database, roo
 def test_a_purge_and_a_rewind_are_refused_while_something_is_kept(db: engine.Database, root: Path) -> None:
     path = keep(db, root)
     for refused in (lambda: db.purge("demo"), lambda: db.rewind("demo", 2)):
-        with pytest.raises(Conflict, match=r"was kept and runs on.*end it.*engine abort demo"):
+        with pytest.raises(Conflict, match=r"still runs in the background.*stop it.*engine abort demo"):
             refused()
     assert not is_gone((root / "pid").read_text())
     db.fork("demo", "fork")
@@ -343,7 +343,7 @@ def test_the_command_stays_until_what_it_keeps_has_ended(folder: Path, model: st
         path = str(db.value("select path from _process_paths where channel = 1"))
         wait_until(lambda: "up\n" in "".join(piece["text"] for piece in db.stream("demo", path, follow=False)))
     assert "up\n" in run_engine(folder, "runs", "output", "demo", path).stdout
-    assert "was kept and runs on" in run_engine(folder, "runs", "purge", "demo", "--yes").stderr
+    assert "still runs in the background" in run_engine(folder, "runs", "purge", "demo", "--yes").stderr
     (folder / "stop").touch()
     _, stderr = process.communicate(timeout=SECONDS)
     assert process.returncode == 0
@@ -413,7 +413,7 @@ def test_an_error_that_ends_the_command_tells_what_it_ends(folder: Path) -> None
     done = run_engine(folder, "run", *OPTIONS, "--model", model, "Go")
     assert done.returncode == 2
     assert "was ended with the error that follows\n" in done.stderr
-    assert "a rule of the file refuses that: no; 'engine resume demo' goes on from here" in done.stderr
+    assert "a constraint of the file refuses this: no; 'engine resume demo' goes on from here" in done.stderr
     expect_gone((folder / "pid").read_text())
 
 

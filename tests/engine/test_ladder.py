@@ -91,7 +91,7 @@ def test_an_oversized_first_prompt_is_put_in_short_and_kept(db: engine.Database,
 def test_a_limit_below_the_system_message_ends_at_413_without_a_call(db: engine.Database, tmp_path: Path) -> None:
     result = db.run("Go", model=script(tmp_path, DONE), run="demo", context_limit=1000)
     assert result.status == 413
-    assert "raise the context limit" in str(result.reason)
+    assert "raise --context-limit" in str(result.reason)
     assert db.value("select count(*) from model_calls") == 0
     assert db.value("select status from runs") == 500
     db.execute("update runs set context_limit = null")

@@ -102,7 +102,7 @@ def test_a_late_answer_of_a_replaced_driver_changes_nothing(db: engine.Database)
     db.insert("begin_turn", run="demo", lease="first")
     db.insert("submit_packet", turn_id=1, chars=10, lease="first")
     claim(db, "second", replaces="first")
-    with pytest.raises(Conflict, match="409 run demo: the lease is lost"):
+    with pytest.raises(Conflict, match="409 run demo: another process has taken over this run"):
         db.execute("update turns set response = 'late', lease = 'first' where id = 1")
     assert db.value("select response from turns") is None
 

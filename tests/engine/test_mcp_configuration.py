@@ -190,7 +190,7 @@ def test_a_key_is_named_and_never_written_down(folder: Path) -> None:
         ('[mcp.x]\ncommand = ["a"]\ntimeout = -1', "timeout is a number of seconds"),
         ('[mcp.x]\ncommand = ["a"]\nsandbox = 1', "sandbox is true or false"),
         ('[mcp.X]\ncommand = ["a"]', "no name of an MCP server"),
-        ('[mcp]\nx = 1', "is no table"),
+        ('[mcp]\nx = 1', "is not a table"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_line_with_its_file(folder: Path, table: str, said: str) -> None:
@@ -212,7 +212,7 @@ def test_what_is_not_there_is_said(folder: Path) -> None:
     assert engine(folder, "mcp", "add", "gone", "--", "no-such-program").returncode == 0
     assert "the program 'no-such-program' is not there" in engine(folder, "mcp", "show", "gone").stderr
     found = engine(folder, "mcp", "call", "office", "book", "room")
-    assert "'room' is no NAME=VALUE" in found.stderr
+    assert "'room' is not NAME=VALUE" in found.stderr
     found = engine(folder, "mcp", "call", "office", "book", "room=A", "hours=x")
     assert "hours is a whole number" in found.stderr
     doctor = json.loads(engine(folder, "doctor", "--json").stdout)

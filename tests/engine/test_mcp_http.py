@@ -160,7 +160,7 @@ def test_what_is_no_server_is_told_in_a_line(status: int) -> None:
 def test_keys_go_to_https_or_this_machine_only() -> None:
     with pytest.raises(engine.ValidationError, match="https"):
         Server("far", url="http://example.org/mcp", headers={"X-Api-Key": "k"})
-    with pytest.raises(engine.ValidationError, match="no user name"):
+    with pytest.raises(engine.ValidationError, match="must not contain a user name"):
         Server("far", url="https://me:secret@example.org/mcp")
     with pytest.raises(engine.ValidationError, match="header"):
         Server("far", url="https://example.org/mcp", headers={"A": "b\r\nC: d"})
@@ -278,5 +278,5 @@ def test_servers_are_made_of_plain_data() -> None:
     with pytest.raises(TypeError, match=r"engine\.mcp\.Server"):
         engine.open(":memory:", mcp=[{"name": "a"}])  # type: ignore[list-item]
     for names in (("office", "office"), ("an-office", "an_office")):
-        with pytest.raises(engine.ValidationError, match="two of this name"):
+        with pytest.raises(engine.ValidationError, match="two servers have this name"):
             engine.open(":memory:", mcp=[office(name) for name in names])

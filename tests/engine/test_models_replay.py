@@ -66,7 +66,7 @@ def test_a_run_that_is_asked_something_else_is_told_where(
     result = other.run(prompt, model=recorded, root=workspace_dir, yolo=True, mode=mode, **given)
     assert result.status == 500
     turn = 2 if part == "file" else 1
-    assert f"replay of run 'first': turn {turn} has another packet than was recorded: line " in str(result.reason)
+    assert f"replay of run 'first': turn {turn} differs from the recording: line " in str(result.reason)
     assert f"{recorded},any" in str(result.reason)
     assert other.value("select count(*) from turns where response is not null") == turn - 1, "no old answer is given"
 

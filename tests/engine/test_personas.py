@@ -31,9 +31,9 @@ def test_a_persona_is_added_used_and_kept(db: engine.Database, tmp_path: Path) -
     with pytest.raises(NotFound):
         personas.remove(db, "other")
     for name in ("default", "reviewer"):
-        with pytest.raises(Conflict, match="comes with the engine"):
+        with pytest.raises(Conflict, match="is built in"):
             personas.add(db, tmp_path / "editor.md", name)
-        with pytest.raises(Conflict, match="comes with the engine"):
+        with pytest.raises(Conflict, match="is built in"):
             personas.remove(db, name)
 
 

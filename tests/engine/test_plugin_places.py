@@ -125,7 +125,7 @@ def test_a_plugin_that_cannot_be_loaded_is_told_with_who_names_it(folder: Path, 
 
 def test_a_relative_path_is_refused(folder: Path, plugin: Path) -> None:
     done = shown(folder, ENGINE_PLUGIN_shout=os.path.relpath(plugin, folder))
-    assert (done.returncode, "is no absolute path" in done.stderr) == (2, True)
+    assert (done.returncode, "is not an absolute path" in done.stderr) == (2, True)
 
 
 def explode(path: str, body: str) -> str:

@@ -237,7 +237,7 @@ def test_a_wrong_plugin_is_refused_where_its_build_is_made() -> None:
 @pytest.mark.parametrize(
     ("file", "values", "said"),
     [
-        ("sections/trial.j2", {}, "template sections/trial.j2: there is none"),
+        ("sections/trial.j2", {}, "template sections/trial.j2: not found"),
         ("sections/prompt.j2", {}, r"template sections/prompt.j2: 'rows' is undefined"),
         ("sections/prompt.j2", {"rows": 1}, r"template sections/prompt.j2: 'int' object is not iterable"),
     ],

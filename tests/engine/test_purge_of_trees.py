@@ -42,12 +42,12 @@ def runs(db: engine.Database) -> list[str]:
 def test_a_tree_goes_as_a_whole_and_nothing_of_it_is_left(tree: engine.Database, workspace_dir: Path) -> None:
     everything = ["demo-9", "demo", "demo-1", "demo-2", "demo-1-1", "demo-3"]
     assert sorted(runs(tree)) == sorted(everything)
-    with pytest.raises(Conflict, match="or all at once with 'engine runs purge demo --tree'"):
+    with pytest.raises(Conflict, match="or all together with 'engine runs purge demo --tree'"):
         tree.purge("demo")
     with Lease(tree, "demo-1-1"), pytest.raises(Conflict, match="demo-1-1: is being driven"):
         tree.purge("demo", tree=True)
     fork = tree.fork("demo-1", "other")
-    with pytest.raises(Conflict, match=r"run demo-1: other runs came from it, .*other"):
+    with pytest.raises(Conflict, match=r"run demo-1: it has child runs or forks, .*other"):
         tree.purge("demo", tree=True)
     tree.purge(fork)
     assert sorted(runs(tree)) == sorted(everything)
@@ -77,7 +77,8 @@ def test_the_command_names_what_goes_and_asks(tree: engine.Database, tmp_path: P
     refused = command(tmp_path, "runs", "purge", "demo", "--tree", *at)
     assert refused.returncode == 2
     assert (
-        "run demo, and its child runs demo-1, demo-2, demo-3, demo-1-1, with 7 turns: would be gone" in refused.stderr
+        "run demo, and its child runs demo-1, demo-2, demo-3, demo-1-1, with 7 turns: would be deleted"
+        in refused.stderr
     )
     assert command(tmp_path, "runs", "purge", "demo", "--yes", *at).returncode == 1
     done = command(tmp_path, "runs", "purge", "demo", "--tree", "--yes", *at)

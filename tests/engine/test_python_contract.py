@@ -111,7 +111,7 @@ def test_what_keeps_a_run_from_starting_is_raised_and_leaves_nothing(db: engine.
     model = script(tmp_path, DONE)
     with pytest.raises(engine.ValidationError, match="400 the prompt is empty"):
         db.run(" \n", model=model)
-    with pytest.raises(engine.NotFound, match="404 model 'nonsense': there is no alias of that name"):
+    with pytest.raises(engine.NotFound, match="404 model 'nonsense': neither an alias"):
         db.run("Go", model="nonsense")
     with pytest.raises(engine.NotFound, match="no such folder"):
         db.run("Go", model=model, root=tmp_path / "nowhere")
@@ -183,7 +183,7 @@ def test_models_of_the_environment_are_aliases(
     [
         ("ENGINE_CONTEXT_fast", "0", "ENGINE_CONTEXT_fast: is a whole number from 256 on, not '0'"),
         ("ENGINE_CONTEXT_fast", "many", "ENGINE_CONTEXT_fast: is a whole number from 256 on, not 'many'"),
-        ("ENGINE_MODEL_", "openai/x", "ENGINE_MODEL_: an alias stands behind it"),
+        ("ENGINE_MODEL_", "openai/x", "ENGINE_MODEL_: the alias is missing"),
     ],
 )
 def test_an_environment_that_no_model_can_have_is_refused(
@@ -206,7 +206,7 @@ def test_an_alias_that_the_environment_gives_to_another_model_forgets_how_long_i
 
 def test_abort_and_resolve_and_sql(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:
     db.run("Go", model=script(tmp_path, "<set path='a.txt'>x</set>"), run="demo", root=workspace_dir)
-    with pytest.raises(engine.NotFound, match="nothing is proposed there"):
+    with pytest.raises(engine.NotFound, match="no proposal is open there"):
         db.resolve("demo", "log://turn_1/none", accept=True)
     db.abort("demo", "not today")
     assert db.sql("select status, reason from loop_list") == [{"status": 499, "reason": "not today"}]

@@ -180,8 +180,8 @@ def of_what_is_not_there(a: Nowhere) -> None: ...  # type: ignore[name-defined] 
     [
         (no_hint, "tool 'no_hint': parameter 'a' has no type hint"),
         (any_number, "parameter 'a' takes any number of arguments"),
-        (of_bytes, "parameter 'a': bytes is no hint"),
-        (of_whole_keys, "parameter 'a': dict\\[int, str\\] is no hint"),
+        (of_bytes, "parameter 'a': bytes is not a supported type hint"),
+        (of_whole_keys, "parameter 'a': dict\\[int, str\\] is not a supported type hint"),
         (of_a_knot, "parameter 'a': Knot holds itself"),
         (asks_for_a_list, "parameter 'manifest'"),
         (two_bodies, "parameters 'text' and 'content' mean the same"),
@@ -206,10 +206,10 @@ def test_a_name_that_cannot_be_or_is_taken_is_refused(tmp_path: Path) -> None:
         return path
 
     for name in ("Get", "a-b", "__class__", "tool_call", "thinking", "x" * 65, ""):
-        with pytest.raises(ValueError, match="is no name for a tool"):
+        with pytest.raises(ValueError, match="is not a valid tool name"):
             engine.tool(name=name)(get)
     for function in (get, engine.tool(name="search")(lambda: "x")):
-        with pytest.raises(engine.ValidationError, match="there is another tool of this name"):
+        with pytest.raises(engine.ValidationError, match="another tool has this name"):
             engine.open(tmp_path / "t.db", tools=[function])
     with pytest.raises(engine.ValidationError, match="'find': is given twice"):
         engine.open(tmp_path / "t.db", tools=[engine.tool(name="find")(get), engine.tool(name="find")(lambda: 1)])
@@ -306,7 +306,7 @@ WRONG = [
     ('<everything text="a" self="x"/>', "there is no argument 'self'"),
     ('<everything text="a" path="x"/>', "there is no argument 'path'"),
     ('<everything text="a" to="x"/>', "there is no argument 'to'"),
-    ('<everything text="a">b</everything>', "nothing stands between its tags"),
+    ('<everything text="a">b</everything>', "it takes no text between its tags"),
     ("<everything/>", "text is missing: a text"),
     ('<tool_call>{"name": "everything", "arguments": "{broken"}</tool_call>', "text is missing"),
 ]
@@ -414,7 +414,7 @@ def test_a_result_that_is_no_json_is_a_failure(tmp_path: Path) -> None:
 
     log = driven(tmp_path, [give], "<give/>" * 7)
     assert [status for _, status, _ in log] == [500] * 7
-    assert "was called, and returned what is no JSON (object: " in log[0][2]
+    assert "it ran, but its result is not JSON (object: " in log[0][2]
     assert log[6][2] == "give()\nRuntimeError: no text"
 
 

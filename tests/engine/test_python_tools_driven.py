@@ -87,8 +87,8 @@ def test_a_driver_without_the_function_does_not_offer_it(tmp_path: Path) -> None
             (
                 "other",
                 403,
-                "<find> is not there now: what performs it is not connected, or not set up. "
-                "Use what is open: get, set, think, env, sh, rm, cp, mv, update, ask_user.",
+                "<find> is not available now: it is not connected, or not set up. "
+                "Use one of: get, set, think, env, sh, rm, cp, mv, update, ask_user.",
             ),
         ]
         child = own.fork("other", "child")

@@ -107,7 +107,7 @@ def test_a_packet_that_is_refused_is_sent_once_more_and_shorter(folder: Path, pr
         done = ask(folder, server, provider)
     assert (done.returncode, done.stdout) == (0, "Port 8080.\n"), done.stderr
     assert [END in packet for packet in packets_of(server)] == [False, True, False]
-    assert "was refused by the model as too long. Demoted 1 entry, " in packets_of(server)[-1], (
+    assert "was rejected by the model as too long. Demoted 1 entry, " in packets_of(server)[-1], (
         "told in this very packet"
     )
     assert "too large  error - Context overflow" in done.stderr

@@ -211,7 +211,7 @@ def test_nodes_at_the_terminal(tmp_path: Path) -> None:
     assert (shown["context"], shown["ancestors"]) == ({"lines": 3}, [{"scope": "global", "node": "auth"}])
     assert told("list", "--type", "nope") == "no nodes of type nope; there are feature, file\n"
     assert told("list", "--status", "nope") == (
-        "engine: status 'nope': there is none of that name; there are in_progress, pending, done, failed, skipped\nexit 2\n"
+        "engine: status 'nope': unknown; use one of in_progress, pending, done, failed, skipped\nexit 2\n"
     )
     assert told("list", "--type", "feature", "--status", "done").startswith("no such nodes")
     assert told("show", "nope").endswith("'engine relations list' lists them\nexit 2\n")

@@ -142,7 +142,10 @@ def test_the_command_line_archives_and_purges_by_idle_time(folder: Path, tmp_pat
     age(folder, 40)
     assert "left out of lists: old" in engine(folder, "runs", "archive", "--idle", "30d").stderr
     refused = engine(folder, "runs", "purge", "--before", "30d")
-    assert (refused.returncode, "1 run, old: would be gone for good; say --yes" in refused.stderr) == (2, True)
+    assert (refused.returncode, "1 run, old: would be deleted for good; add --yes to confirm" in refused.stderr) == (
+        2,
+        True,
+    )
     assert "old: purged" in engine(folder, "runs", "purge", "--before", "30d", "--yes").stdout
     assert "no run has been idle" in engine(folder, "runs", "purge", "--before", "30d", "--yes").stdout
 

@@ -237,7 +237,7 @@ def test_at_the_command_line(folder: Path) -> None:
     shown = command(folder, "rewind", "demo", "2", "--files", "--dry-run")
     assert (shown.returncode, "! made.bin is binary" in shown.stdout, "-made" in shown.stdout) == (0, True, True)
     asked = command(folder, "rewind", "demo", "2", "--files")
-    assert (asked.returncode, "say --yes" in asked.stderr, texts(folder)) == (2, True, after)
+    assert (asked.returncode, "confirm with --yes" in asked.stderr, texts(folder)) == (2, True, after)
     assert command(folder, "rewind", "demo", "9", "--yes").returncode == 2
     done = command(folder, "rewind", "demo", "2", "--files", "--yes", "--json")
     found = json.loads(done.stdout)

@@ -127,7 +127,7 @@ def test_a_client_may_carry_out_a_command_itself(client: Client, tmp_path: Path)
     assert entry["body"] == "by the client\n"
     code, status, message = client.refusal("stream", run="carried", path=path, channel=1, chunk="late")
     assert (code, status) == (-32000, 404)
-    assert "waits to be carried out" in message
+    assert "waits to be run" in message
 
 
 def test_what_a_client_streams_is_stored_as_a_terminal_shows_it(client: Client, tmp_path: Path) -> None:
@@ -324,7 +324,7 @@ def test_a_unix_socket_is_private_and_taken_over_from_the_dead(workspace_dir: Pa
     with over(place) as client:
         assert client.call("ping") == {}
     second = engine_process(workspace_dir, "serve", "rpc", "--socket", str(place))
-    assert (second.returncode, "is there already" in second.stderr) == (1, True)
+    assert (second.returncode, "already exists" in second.stderr) == (1, True)
     server.stop(signal.SIGKILL)
     with served(workspace_dir, "--socket", str(place)), over(place) as client:
         assert client.call("ping") == {}

@@ -158,7 +158,7 @@ def test_a_command_that_comes_up_without_its_sandbox_fails(
     result = run(db, workspace_dir, tmp_path, "<sh>echo x > made</sh>", DONE, DONE, yolo=True)
     (row,) = db.rows("select outcome, message from command_results where action = 'sh'")
     assert row["outcome"] == "permission"
-    assert "it was to run in a sandbox, and there is none" in row["message"]
+    assert "it needs a sandbox, and none is available" in row["message"]
     assert result.status == 200
     assert not (workspace_dir / "made").exists()
 
@@ -189,10 +189,10 @@ def test_the_sandbox_of_a_plugin_is_used(
     [
         (
             {"sandbox": "no_such"},
-            "sandbox 'no_such': there is none of that name; there are auto, require, off, bubblewrap",
+            "sandbox 'no_such': unknown; the sandboxes are auto, require, off, bubblewrap",
         ),
-        ({"network": "http://x"}, "network: 'http://x' is no domain"),
-        ({"network": "all", "sandbox": "off"}, "network: without a sandbox shell commands reach everything"),
+        ({"network": "http://x"}, "network: 'http://x' is not a domain"),
+        ({"network": "all", "sandbox": "off"}, "network: only a sandbox can limit the network"),
     ],
 )
 def test_what_is_no_choice_is_refused(
@@ -248,7 +248,7 @@ def test_the_terminal_tells_in_one_line_that_there_is_none(
         workspace_dir, "run", "--sandbox", "require", "--run", "new", "--model", script(tmp_path, LOOK), "Look"
     )
     assert refused.returncode == 1
-    assert "sandbox 'require': there is none" in refused.stderr
+    assert "sandbox 'require': not available" in refused.stderr
     both = command(workspace_dir, "run", "--network", "--domains", "example.org", "Look")
     assert both.returncode == 2
 

@@ -134,12 +134,12 @@ def test_a_bomb_is_never_unpacked(tmp_path: Path) -> None:
 def test_what_is_no_zip_or_no_skill_is_told(tmp_path: Path) -> None:
     good = packed({"SKILL.md": SKILL, "x.md": "x" * 500}, method=zipfile.ZIP_STORED)
     for data, error, message in (
-        (good[:100], ValidationError, "no Markdown, no object and no zip|broken zip"),
+        (good[:100], ValidationError, "is not a skill|broken zip"),
         (good.replace(b"xxxx", b"yyyy", 1), ValidationError, "broken zip"),
         (packed({"SKILL.md": SKILL}, method=zipfile.ZIP_LZMA), ValidationError, "unusual way"),
         (packed({"README.md": "x"}), NotFound, "holds no SKILL.md"),
-        (b"\x89PNG\0", ValidationError, "no Markdown, no object and no zip"),
-        (b"root:x:0:0", ValidationError, "no Markdown, no object and no zip"),
+        (b"\x89PNG\0", ValidationError, "is not a skill"),
+        (b"root:x:0:0", ValidationError, "is not a skill"),
         (b"x" * (sources.FILE_BYTES + 1), Overflow, "at most"),
     ):
         (tmp_path / "x.zip").write_bytes(data)
@@ -183,7 +183,7 @@ def test_an_address_goes_through_the_gate(db: engine.Database, monkeypatch: pyte
         )
         server.routes["/page"] = lambda page: page.give(200, b"<html>", Content_Type="text/html")
         server.routes["/video"] = lambda page: page.give(200, b"x", Content_Type="video/mp4")
-        with pytest.raises(EngineError, match="is no public address"):
+        with pytest.raises(EngineError, match="is not a public address"):
             store.read(db, f"{server.url}/pack.zip")
         monkeypatch.setenv("ENGINE_WEB_ALLOW", f"127.0.0.1:{server.port}")
         [one], [other] = store.read(db, f"{server.url}/release/SKILL.md"), store.read(db, f"{server.url}/pack.zip")

@@ -256,4 +256,4 @@ def test_the_commands_add_list_show_search_and_remove(tmp_path: Path) -> None:
     assert "holds no SKILL.md" in run("add", str(root / ".engine"), code=2)
     for odd in ("nowhere.md", "~nobody-of-that-name/x"):
         assert "there is no such file" in run("add", odd, code=2)
-    assert "a source without a name" in run("add", "", code=2)
+    assert "the source is empty" in run("add", "", code=2)

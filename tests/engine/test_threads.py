@@ -257,7 +257,7 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(folder: Path, tmp_path: P
             (
                 BAD_ROWS,
                 [
-                    "7: thread 'restless': repeats without a point without a request, so it would never come to rest",
+                    "7: thread 'restless': has a loop of points without a request, so it would never end",
                     "13: thread 'restless', point 2: a request of ask has a message that says what to do",
                     "13: thread 'restless', point 2: no thread requests finsh; the events of the engine are ask, command, "
                     "done, edit, failed, finish, ran, tell, turn",
@@ -309,10 +309,10 @@ def test_the_command_adds_explains_and_removes(folder: Path) -> None:
     assert engine(folder, "allow", "threads", "disable", "quiet").returncode == 0
     assert engine(folder, "allow", "threads", "rm", "quiet").returncode == 0
     for words, error in (
-        (("rm", "quiet"), "there is none of that name here"),
-        (("rm", "finish_clean"), "comes with the engine"),
+        (("rm", "quiet"), "not found here"),
+        (("rm", "finish_clean"), "is built in"),
         (("explain", "nobody"), "there is no such run"),
-        (("show", "quiet"), "there is none of that name here"),
+        (("show", "quiet"), "not found here"),
     ):
         failed = engine(folder, "allow", "threads", *words)
         assert failed.returncode != 0

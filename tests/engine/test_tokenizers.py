@@ -146,7 +146,7 @@ def test_a_file_that_is_no_tokenizer_is_told(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers", reason=OPTIONAL)
     (tmp_path / "tokenizer.json").write_text('{"not": "one"}', encoding="utf-8")
     for file in ("tokenizer.json", "nothing.json", "."):
-        with pytest.raises(engine.NotFound, match=r"is no tokenizer\.json"):
+        with pytest.raises(engine.NotFound, match=r"is not a tokenizer\.json"):
             counter(f"tokenizers:{tmp_path / file}", "")
 
 

@@ -187,7 +187,7 @@ def test_what_a_kill_left_is_finished_and_nothing_more(
     db.insert("undo_edits", run="demo", turn=3, decided_by="Ada")
     Performer(db, None, threading.Event()).perform(1, requested=True)
     assert now != texts(workspace_dir) != {**now, "src/util.py": "LIMIT = 10\n"}
-    with pytest.raises(Conflict, match="is not over yet"):
+    with pytest.raises(Conflict, match="was interrupted"):
         db.insert("undo_edits", run="demo")
     halfway = texts(workspace_dir)
     looked = db.undo("demo", dry_run=True)
@@ -278,7 +278,7 @@ def test_without_a_terminal_it_says_what_to_do(worked: Path) -> None:
     now = texts(worked)
     done = command(worked, "undo", "demo")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "say --yes, or look: engine undo demo --diff" in done.stderr
+    assert "confirm with --yes, or look first: engine undo demo --diff" in done.stderr
     assert "+LIMIT = 10" in done.stderr
     shown = command(worked, "undo", "demo", "--turn", "3", "--diff")
     assert (shown.returncode, shown.stderr) == (0, "")

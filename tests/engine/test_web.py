@@ -134,7 +134,7 @@ def test_where_a_redirect_led_is_told(session: Session, site: Web) -> None:
 
 def test_a_failure_has_its_outcome_and_what_follows_is_done(session: Session, site: Web) -> None:
     result = session.say(f'<get path="{site.url}/none"/><set path="known://a">kept</set>{GO_ON}')
-    assert session.told() == ("failed", "not_found", f"{site.url}/none is not there (HTTP 404)")
+    assert session.told() == ("failed", "not_found", f"{site.url}/none was not found (HTTP 404)")
     assert session.entry("known://a")["body"] == "kept"
     assert result.status == 200
     site.routes["/picture"] = raw(b"\x89PNG", "image/png")
@@ -147,7 +147,7 @@ def test_an_address_inside_is_refused(session: Session, site: Web, monkeypatch: 
     assert session.get(f"{site.url}/") == (
         "failed",
         "permission",
-        "127.0.0.1 is no public address; ENGINE_WEB_ALLOW can allow it",
+        "127.0.0.1 is not a public address; ENGINE_WEB_ALLOW can allow it",
     )
     assert site.asked == []
 

@@ -89,7 +89,7 @@ def test_a_bomb_is_never_unpacked(site: Web, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_packing_that_was_not_asked_for_is_no_text(site: Web) -> None:
     site.routes["/"] = raw(b"?", "text/plain", Content_Encoding="br")
-    assert refused(site.url) == ("unsupported", f"{site.url} is packed as 'br', which was not asked for")
+    assert refused(site.url) == ("unsupported", f"{site.url} is packed as 'br', which cannot be read")
 
 
 @pytest.mark.parametrize("body", [gzip.compress(b"x" * 5000)[:-20], b"no gzip at all"], ids=["cut", "other"])
@@ -103,7 +103,7 @@ def test_a_broken_packing_is_told(body: bytes, site: Web) -> None:
 )
 def test_what_is_no_text_is_not_read(kind: str, site: Web) -> None:
     site.routes["/"] = raw(b"\0" * 10, kind)
-    assert refused(site.url) == ("unsupported", f"{site.url} is {kind}, which is no text")
+    assert refused(site.url) == ("unsupported", f"{site.url} is {kind}, which is not text")
 
 
 @pytest.mark.parametrize(

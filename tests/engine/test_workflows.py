@@ -234,14 +234,14 @@ def test_a_step_has_the_tools_that_it_names_and_gives_no_more_away(
 @pytest.mark.parametrize(
     ("given", "error"),
     [
-        ({"workflow": "nowhere"}, "404 workflow 'nowhere': there is none of that name"),
+        ({"workflow": "nowhere"}, "404 workflow 'nowhere': not found"),
         ({"workflow": "name: a\nsteps: []"}, "400 a workflow is given by its name or its file, not by its text"),
         ({"workflow": "nowhere.yaml"}, "404 'nowhere.yaml': there is no such file"),
         ({"variables": {"x": ["a"]}}, "400 variable 'x': is a text"),
         ({"variables": {}}, "400 workflow work: needs x; give each variable a value"),
         ({"model": "nosuch"}, "404 model 'nosuch'"),
         ({"fork": "x"}, "400 a workflow begins a run of its own"),
-        ({"run": "taken"}, "409 run taken: is there already"),
+        ({"run": "taken"}, "409 run taken: already exists"),
     ],
 )
 def test_what_cannot_be_started_leaves_nothing(

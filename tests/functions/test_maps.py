@@ -70,7 +70,7 @@ def test_a_name_cannot_end_its_line_nor_steer_a_terminal() -> None:
 @pytest.mark.parametrize("limit", [0, -5, 10**30, [], "7", "lots", "\x1b"])
 def test_any_limit_is_kept_to_or_told(limit: Any) -> None:
     shown = mapped([["a.py", 6, SOURCE]], limit)
-    assert shown.startswith("MAP") or shown.endswith("is no number of tokens.")
+    assert shown.startswith("MAP") or shown.endswith("is not a number of tokens.")
     assert "\x1b" not in shown
 
 

@@ -167,5 +167,5 @@ def test_who_decided_is_named(db: engine.Database, options: dict[str, Any]) -> N
 
     assert db.run("Go", **options, on_proposal=Ada()).status == 200
     assert db.rows("select decided_by from decisions") == [{"decided_by": "Ada"}]
-    with pytest.raises(engine.ValidationError, match="name of who decides is empty"):
+    with pytest.raises(engine.ValidationError, match="name of the person who decides is empty"):
         db.resolve("demo", accept=True, by=" ")

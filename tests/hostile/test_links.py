@@ -137,7 +137,10 @@ def test_a_file_that_is_readonly_is_so_behind_a_link(root: Path, tmp_path: Path,
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
-        ("../outside.md", "is a symbolic link that leads out of the project; a copy of the file inside it can be read"),
+        (
+            "../outside.md",
+            "is a symbolic link to a place outside the project; to read it, copy the file into the project",
+        ),
         ("nowhere.md", "is a symbolic link that leads to nothing"),
     ],
 )

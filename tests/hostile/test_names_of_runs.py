@@ -39,7 +39,7 @@ def test_of_renames_at_once_one_holds(tmp_path: Path) -> None:
 )
 def test_what_is_no_name_changes_nothing(db: engine.Database, name: str) -> None:
     begin(db, "demo")
-    with pytest.raises(engine.ValidationError, match="a name has letters"):
+    with pytest.raises(engine.ValidationError, match="use only letters"):
         db.rename("demo", name)
     assert db.rows("select alias from runs") == [{"alias": "demo"}]
 

@@ -218,7 +218,7 @@ def test_closing_a_handle_that_another_thread_uses_is_a_conflict(tmp_path: Path)
     thread.start()
     try:
         inside.wait()
-        with pytest.raises(engine.Conflict, match="is at work for another thread"):
+        with pytest.raises(engine.Conflict, match="is in use by another thread"):
             db.close()
     finally:
         done.set()

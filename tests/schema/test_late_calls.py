@@ -79,7 +79,7 @@ def test_what_it_raises_undoes_the_whole_statement(db: engine.Database) -> None:
     with db.transaction():
         db.insert("verb_set", run="demo", path="known://a", body="kept")
         before = db.rows("select * from commands"), db.rows("select * from events"), db.rows("select * from runs")
-        with pytest.raises(engine.NotFound, match="404 persona 'nobody': there is none of that name"):
+        with pytest.raises(engine.NotFound, match="404 persona 'nobody': not found"):
             db.insert("verb_set", path="run://demo", body="go", attributes='{"persona": "nobody"}')
         assert (
             db.rows("select * from commands"),

@@ -71,7 +71,7 @@ def _refuse(path: Path) -> NoReturn:
     """Say that the file is not trusted, and exit as a command that was refused."""
     from engine.errors import PermissionDenied
 
-    raise PermissionDenied(f"{path}: not trusted; 'engine trust --yes' trusts what is shown")
+    raise PermissionDenied(f"{path}: not trusted; to trust it as shown: engine trust --yes")
 
 
 _COLUMNS = ("kind", "run", "what")

@@ -232,7 +232,7 @@ def confirm(
     say(f"{visible(source)}{kept} names {', '.join(one_line(name, 200) for name in named)}")
     if not yes:
         if not at_terminal():
-            raise ValidationError(f"{source!r}: nobody can be asked here; look at it, then say --yes")
+            raise ValidationError(f"{source!r}: there is no terminal to ask in; read it, then add --yes to confirm")
         end_unless_yes("Let it?")
     workflow_models.confirm(source, text)
     say("confirmed")

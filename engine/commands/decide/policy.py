@@ -106,7 +106,7 @@ def add(
 
     chosen = [name for name, given in (("refuse", refuse is not None), ("accept", accept), ("ask", ask)) if given]
     if len(chosen) != 1:
-        raise typer.BadParameter("say one of --refuse MESSAGE, --accept and --ask", param_hint="decision")
+        raise typer.BadParameter("use one of --refuse MESSAGE, --accept and --ask", param_hint="decision")
     with open_to_write(db) as database:
         number = add_policy(
             database,

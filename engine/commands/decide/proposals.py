@@ -181,7 +181,7 @@ def _check_question(rows: list[Row], answer: str | None) -> None:
     from engine.errors import ValidationError
 
     if answer is not None and any(row["kind"] != "question" for row in rows):
-        raise ValidationError(f"{shown_path(rows[0]['path'])} is no question; leave --answer out")
+        raise ValidationError(f"{shown_path(rows[0]['path'])} is not a question; leave out --answer")
 
 
 def _decide(db: Database, run: str, rows: list[Row], everything: bool, decision: Decision) -> None:

@@ -52,14 +52,14 @@ def get(
 
     chosen = [name for name, on in (("visible", seen), ("summarized", summarized), ("archived", archived)) if on]
     if len(chosen) > 1:
-        raise typer.BadParameter("choose one of them", param_hint=" / ".join(f"--{name}" for name in chosen))
+        raise typer.BadParameter("use only one of them", param_hint=" / ".join(f"--{name}" for name in chosen))
     with open_existing(db) if chosen else open_to_read(db) as database:
         alias = run_or_latest(database, run)
         place = located(database, alias, path)
         is_glob, rows = found(database, alias, place)
         slicing = line is not None or limit is not None
         if is_glob and slicing:
-            raise typer.BadParameter("they read one entry; name it exactly", param_hint="--line / --limit")
+            raise typer.BadParameter("they work on one entry, so give its exact path", param_hint="--line / --limit")
         if not is_glob and rows[0]["outcome"]:
             status = database.value("select status from outcomes where name = ?", (rows[0]["outcome"],))
             raise error_for(status, f"run {alias!r}: {rows[0]['message']}")

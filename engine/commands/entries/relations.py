@@ -64,7 +64,7 @@ def list_(
     with database_or_fresh(db) as database:
         statuses = [name for (name,) in database.tuples("select name from node_statuses order by is_settled, name")]
         if status is not None and status not in statuses:
-            raise ValidationError(f"status {status!r}: there is none of that name; there are {', '.join(statuses)}")
+            raise ValidationError(f"status {status!r}: unknown; use one of {', '.join(statuses)}")
         scope = _scope(database, run)
         rows = database.rows(
             f"select v.*, r.alias as run from {view} as v left join runs as r on 'run:' || r.id = v.scope "  # noqa: S608 - one of three
@@ -174,7 +174,7 @@ def show(
         found = database.row("select * from graph_nodes where scope = ? and node = ?", (scope, node))
         if found is None:
             where = f"run {run!r}" if run else "the whole database"
-            raise NotFound(f"node {node!r}: there is none of that name in {where}; {_elsewhere(database, node, run)}")
+            raise NotFound(f"node {node!r}: not found in {where}; {_elsewhere(database, node, run)}")
         if as_json:
             print_json(_json_of(database, found))
             return

@@ -64,9 +64,11 @@ def set_(
     from engine.errors import ValidationError
 
     if text is not None and file is not None:
-        raise typer.BadParameter("there is a TEXT, too; choose one", param_hint="--file")
+        raise typer.BadParameter("give TEXT or --file, not both", param_hint="--file")
     if text is None and file is None and (append or (tags, summary, visibility) == (None, None, None)):
-        raise typer.BadParameter("give the text, - for stdin, or --file; without one --tags, --summary or --visibility")
+        raise typer.BadParameter(
+            "give TEXT, - for stdin, or --file; without a text give --tags, --summary or --visibility"
+        )
     with open_existing(db) as database:
         alias = run_or_latest(database, run)
         place = located(database, alias, path)
@@ -139,7 +141,7 @@ def rm(
             if len(chosen) > _MOST_SHOWN:
                 say(f"  … and {len(chosen) - _MOST_SHOWN} more")
             if not at_terminal():
-                raise ValidationError(f"run {alias!r}: {len(chosen)} would be removed; say --yes")
+                raise ValidationError(f"run {alias!r}: {len(chosen)} would be removed; add --yes to confirm")
             end_unless_yes(f"Remove {'this one' if len(chosen) == 1 else f'these {len(chosen)}'}?")
         # by their names, so that what was shown is what is removed
         _carry_out(database, alias, [{"verb": "rm", "path": path, "pattern": 0} for path in chosen], as_json)

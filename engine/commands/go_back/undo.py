@@ -82,7 +82,7 @@ def undo(
       2 usage, or nothing is left to take back
     """
     if redo and turn is not None:
-        raise typer.BadParameter("an undo is taken back as a whole; leave --turn out", param_hint="--redo")
+        raise typer.BadParameter("--redo reverses the whole last undo; leave out --turn", param_hint="--redo")
     with open_existing(db) as database:
         alias = run_or_latest(database, run, None if redo else _WROTE)
         planned = database.undo(alias, turn, redo=redo, dry_run=True)
@@ -164,7 +164,8 @@ def _is_agreed(planned: Undone, title: str, command: str, *, diff: bool, yes: bo
     source = terminal()
     if source is None:
         raise ValidationError(
-            f"run {planned.run!r}: nobody can be asked here, nothing was changed; say --yes, or look: {command} --diff"
+            f"run {planned.run!r}: there is no terminal to ask in, so nothing was changed; "
+            f"confirm with --yes, or look first: {command} --diff"
         )
     return _answer(source, planned)
 
@@ -226,7 +227,7 @@ def _tell(done: Undone, as_json: bool) -> None:
         print_json_text(done.to_json())
     else:
         if done.old:
-            typer.echo(f"{done.run} is the new line; the old one is {done.old}")
+            typer.echo(f"{done.run} continues from there; its old state is kept as {done.old}")
         for each in done.files:
             if each["stays"]:
                 typer.echo(visible(f"left as it is: {each['path']} {each['stays']}"))

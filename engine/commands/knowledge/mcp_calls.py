@@ -29,7 +29,7 @@ def connected(names: Sequence[str] | None) -> Iterator[Registry]:
     known = {each.name: each for each in counting(Path.cwd()) if each.enabled or names}
     if unknown := next((name for name in names or () if name not in known), None):
         near = nearest(unknown, known, "'engine mcp add' adds one")
-        raise NotFound(f"MCP server {unknown!r}: there is none of this name; {near}")
+        raise NotFound(f"MCP server {unknown!r}: not found; {near}")
     servers, broken = [], {}
     for each in known.values():
         if names is None or each.name in names:
@@ -75,14 +75,14 @@ def arguments_of(words: Sequence[str], kinds: dict[str, Any]) -> dict[str, Any]:
         try:
             value = parsed(words[0])
         except ValueError as error:
-            raise ValidationError(f"the arguments are no JSON object: {error}") from None
+            raise ValidationError(f"the arguments are not a JSON object: {error}") from None
         if isinstance(value, dict):
             return value
     found: dict[str, Any] = {}
     for word in words:
         name, mark, text = word.partition("=")
         if not mark:
-            raise ValidationError(f"{word[:60]!r} is no NAME=VALUE, and no JSON object")
+            raise ValidationError(f"{word[:60]!r} is neither NAME=VALUE nor a JSON object")
         try:
             found[name] = kinds[name].read(text, name) if name in kinds else text
         except WrongArgument as error:

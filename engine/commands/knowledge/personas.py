@@ -87,7 +87,7 @@ def show(name: Name, db: DbOption = None) -> None:
         names = [row["name"] for row in database.rows("select name from personas")]
     if body is None:
         asked = nearest(name, names, "'engine personas list' lists them")
-        raise NotFound(f"persona {name!r}: there is none of that name; {asked}")
+        raise NotFound(f"persona {name!r}: not found; {asked}")
     print_text(body)
 
 

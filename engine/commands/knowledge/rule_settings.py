@@ -121,11 +121,11 @@ def brackets(
     from engine.rules.folders import Bracket
 
     if of is None and rule is not None:
-        raise typer.BadParameter("goes with --of BRACKET", param_hint="--rule")
+        raise typer.BadParameter("works only with --of BRACKET", param_hint="--rule")
     if of is not None and rule is None and on is None:
-        raise typer.BadParameter("goes with --rule TEXT, --on or --off", param_hint="--of")
+        raise typer.BadParameter("works only with --rule TEXT, --on or --off", param_hint="--of")
     if of is not None and of.upper() not in ("FRESH", "MODERATE", "DEPLETED"):
-        raise typer.BadParameter("has rules of its own: FRESH, MODERATE or DEPLETED", param_hint="--of")
+        raise typer.BadParameter("rules can be set for FRESH, MODERATE and DEPLETED", param_hint="--of")
     if basis not in (None, "prompts", "context"):
         raise typer.BadParameter(f"is prompts or context, not {basis!r}", param_hint="--basis")
     after = {"MODERATE": moderate, "DEPLETED": depleted, "CRITICAL": critical}
@@ -205,13 +205,13 @@ def star_commands(
 
     known = name.lstrip("*").lower() if name is not None else None
     if known is None and (rule is not None or description is not None or remove):
-        raise typer.BadParameter("say which star-command is meant", param_hint="NAME")
+        raise typer.BadParameter("give the NAME of a star-command", param_hint="NAME")
     if known is not None and not STAR_COMMAND.fullmatch(known):
         raise typer.BadParameter(
-            f"{known!r} is no name; one is a letter, then letters, digits and _", param_hint="NAME"
+            f"{known!r} is not a valid name: start with a letter, then use letters, digits and _", param_hint="NAME"
         )
     if remove and (rule is not None or description is not None):
-        raise typer.BadParameter("removes it; leave --rule and --description out", param_hint="--rm")
+        raise typer.BadParameter("removes the star-command; leave out --rule and --description", param_hint="--rm")
     if rule is not None or description is not None or remove or on is not None or strict is not None:
         with open_to_write(db) as database, database.transaction():
             number = nearest_set(database, everywhere=everywhere)
@@ -224,7 +224,7 @@ def star_commands(
                 "select * from star_command_list where rule_set_id = ? and star_command = ?", (number, known)
             )
             if remove and row is None:
-                raise NotFound(f"star-command {known!r}: there is none; 'engine rules star-commands' lists them")
+                raise NotFound(f"star-command {known!r}: not found; 'engine rules star-commands' lists them")
             if remove and row is not None:
                 database.execute("delete from star_commands where id = ?", (row["star_command_id"],))
             elif known is not None:
@@ -237,7 +237,7 @@ def star_commands(
     if known is not None and not remove:
         rows = [row for row in rows if row["star_command"] == known]
         if not rows:
-            raise NotFound(f"star-command {known!r}: there is none; 'engine rules star-commands' lists them")
+            raise NotFound(f"star-command {known!r}: not found; 'engine rules star-commands' lists them")
     if as_json:
         print_json(rows)
         return
@@ -278,7 +278,7 @@ def devmode(
     if state not in (None, "on", "off", "inherit"):
         raise typer.BadParameter(f"is on, off or inherit, not {state!r}")
     if state == "inherit" and run is None:
-        raise typer.BadParameter("inherit is for a run; give --run RUN")
+        raise typer.BadParameter("inherit works only for a run; add --run RUN")
     if state is not None:
         with (open_to_write if run is None else open_existing)(db) as database, database.transaction():
             if run is not None:

@@ -56,7 +56,7 @@ def _switch(domains: list[str], run: str | None, db: Path | None, *, is_on: bool
     from engine.rules import store
 
     if is_on is None and run is None:
-        raise typer.BadParameter("is for a run; give --run RUN", param_hint="--inherit")
+        raise typer.BadParameter("works only for a run; add --run RUN", param_hint="--inherit")
     with open_existing(db) as database, database.transaction():
         for name in domains:
             row = store.domain_of(database, root(), name)

@@ -138,12 +138,12 @@ def new(
 
     name = domain_name(domain, "domain")
     if name != domain:
-        raise typer.BadParameter(f"{domain!r} is no name; {name!r} is one", param_hint="DOMAIN")
+        raise typer.BadParameter(f"{domain!r} is not a valid name; use {name!r}", param_hint="DOMAIN")
     folder = None if everywhere else root()
     with open_to_write(db) as database:
         # nobody writes rules in vain
         if database.value("select 1 from rule_domain_list where domain = ? and folder is ?", (name, folder)):
-            raise Conflict(f"domain {name}: is there already; 'engine rules edit {name}' changes it")
+            raise Conflict(f"domain {name}: already exists; to change it: engine rules edit {name}")
         texts = rule if rule is not None else _edited(name, [])
         with database.transaction():
             number, _ = store.make_set(database, folder)
@@ -228,13 +228,15 @@ def _edited(name: str, now: list[str]) -> list[str]:
     from engine.terminal.questions import terminal
 
     if chosen_editor() is None and terminal() is None:
-        raise typer.BadParameter("there is no terminal for an editor; give the rules", param_hint="--rule")
+        raise typer.BadParameter(
+            "there is no terminal for an editor; give each rule with --rule TEXT", param_hint="--rule"
+        )
     text = edited(rules_text(name, now), "rules.md")
     if text is None:
         raise Conflict(f"domain {name}: no rules were given; use --rule TEXT")
     rules = rules_in(text)
     if not (rules or now):
-        raise Conflict(f"domain {name}: the editor left no line '- text'; nothing was changed")
+        raise Conflict(f"domain {name}: the saved text has no line '- RULE', so nothing was changed")
     return rules
 
 

@@ -103,7 +103,7 @@ def add(
     from engine.system.user import user_name
 
     if not (sources or home or found):
-        raise typer.BadParameter("name a SOURCE, or say --home or --found", param_hint="SOURCE")
+        raise typer.BadParameter("give a SOURCE, --home or --found", param_hint="SOURCE")
     with open_to_write(db) as database:
         read = [each for source in sources or () for each in store.read(database, source)]
         own = [each for folder in store.home_folders() for each in _readable(database, folder)] if home else []
@@ -174,9 +174,9 @@ def show(
         row = next((each for each in rows if each["name"] == name), None)
         if row is None:
             asked = nearest(name, (each["name"] for each in rows), "'engine skills list' lists them")
-            raise NotFound(f"skill {name!r}: there is none of that name; {asked}")
+            raise NotFound(f"skill {name!r}: not found; {asked}")
         if row["problem"]:
-            raise NotFound(f"skill {name!r}: is not offered, {row['problem']}; its source is {row['source']!r}")
+            raise NotFound(f"skill {name!r}: cannot be used, because {row['problem']}; its source is {row['source']!r}")
         text = database.value(
             "select c.body from _skill_entries as f join contents as c on c.id = f.content_id "
             "where f.skill_id = ? and f.path = ?",
@@ -210,7 +210,7 @@ def search(
     from engine.skills import changing as store
 
     if not words.strip():
-        raise typer.BadParameter("the text is empty; say what the skill is to be about")
+        raise typer.BadParameter("the text is empty; say what the skill should do")
     with writable_or_fresh(db) as database:
         rows, failure = store.search(database, words, _scopes(database, root))
     if failure or embedder() is None:

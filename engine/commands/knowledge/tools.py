@@ -118,7 +118,7 @@ def show(
         names = [str(each) for (each,) in database.tuples("select name from tools")]
     if row is None:
         hint = nearest(name, names, "'engine tools' lists them")
-        raise NotFound(f"tool {name!r}: there is none of that name; {hint}")
+        raise NotFound(f"tool {name!r}: not found; {hint}")
     schema = json.loads(row["schema"])
     if as_json:
         print_json({**row, "offered": bool(row["offered"]), "schema": schema})
@@ -150,13 +150,13 @@ def rm(
       engine tools rm --unused
     """
     if bool(names) == unused:
-        raise typer.BadParameter("name tools, or say --unused")
+        raise typer.BadParameter("give tool names, or --unused")
     with open_existing(db) as database:
         found = [str(name) for (name,) in database.tuples(_UNUSED)] if unused else list(names or [])
         with database.transaction():
             for name in found:
                 database.insert("remove_tool", name=name)
-    say(f"removed: {visible(', '.join(found))} ({counted(len(found), 'tool')})" if found else "there is none to remove")
+    say(f"removed: {visible(', '.join(found))} ({counted(len(found), 'tool')})" if found else "no tool to remove")
 
 
 __all__ = ["app"]

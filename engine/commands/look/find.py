@@ -68,7 +68,7 @@ def find(
     from engine.errors import EngineError
 
     if not text:
-        raise typer.BadParameter("the text is empty; name what to look for")
+        raise typer.BadParameter("the text is empty; give the words to look for")
     with _opened(db, meaning) as database:
         alias = None if run is None else run_or_latest(database, run)
         try:

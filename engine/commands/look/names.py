@@ -116,7 +116,7 @@ def archive(
 def _archive_idle(db: Path | None, idle: str, *, undo: bool) -> None:
     """Archive the runs that have rested for a span."""
     if undo:
-        raise typer.BadParameter("--undo takes the names of runs")
+        raise typer.BadParameter("--undo needs the names of runs")
     days = span(idle) / 86_400
     if days <= 0:
         raise typer.BadParameter(f"{idle!r}: give a span above 0, such as 30d")

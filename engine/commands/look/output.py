@@ -60,9 +60,9 @@ def output(
     from engine.processes.streaming import end_of
 
     if reason is not None and not cancel:
-        raise typer.BadParameter("it says why --cancel ends the command", param_hint="--reason")
+        raise typer.BadParameter("works only with --cancel", param_hint="--reason")
     if cancel and path is None:
-        raise typer.BadParameter("say which command is to end", param_hint="PATH")
+        raise typer.BadParameter("give the PATH of the command to stop", param_hint="PATH")
     path = stored_path(path)
     if cancel and path is not None:
         _cancel(db, run, path, reason)

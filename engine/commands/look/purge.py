@@ -60,13 +60,13 @@ def purge(
     words = run or []
     if before is None:
         if len(words) != 1:
-            raise typer.BadParameter("name a run, or say --before WHEN")
+            raise typer.BadParameter("give a RUN or --before WHEN")
         if archived or dry_run:
-            raise typer.BadParameter("goes with --before", param_hint="--archived" if archived else "--dry-run")
+            raise typer.BadParameter("works only with --before", param_hint="--archived" if archived else "--dry-run")
         _purge_one(db, words[0], tree=tree, yes=yes, as_json=as_json)
         return
     if tree:
-        raise typer.BadParameter("--before takes child runs along in any case", param_hint="--tree")
+        raise typer.BadParameter("--before includes child runs anyway; leave out --tree", param_hint="--tree")
     _purge_old([Path(word) for word in words], db, _Wanted(before, archived), dry_run=dry_run, yes=yes, as_json=as_json)
 
 
@@ -83,7 +83,7 @@ def _purge_one(db: Path | None, run: str, *, tree: bool, yes: bool, as_json: boo
         if known and not yes:
             lost = f"{run}{also}, with {counted(turns, 'turn')}" if turns else f"{run}{also}"
             if not at_terminal():
-                raise ValidationError(f"run {lost}: would be gone for good; say --yes")
+                raise ValidationError(f"run {lost}: would be deleted for good; add --yes to confirm")
             end_unless_yes(f"Remove {lost}, for good?")
         freed = database.purge(run, tree=tree)
         if as_json:
@@ -148,7 +148,7 @@ def _purge_old(files: list[Path], db: Path | None, wanted: _Wanted, *, dry_run: 
         lost = [name for path in found for name in _old(path, days, archived)]
         told = f"{counted(len(lost), 'run')}, {', '.join(lost[:5])}{', …' if len(lost) > 5 else ''}"
         if lost and not at_terminal():
-            raise ValidationError(f"{told}: would be gone for good; say --yes")
+            raise ValidationError(f"{told}: would be deleted for good; add --yes to confirm")
         if lost:
             end_unless_yes(f"Remove {told}, for good?")
     for path in found:

@@ -86,11 +86,11 @@ def context(
     changing = any(moves.values())
     if changing and at is not None:
         raise typer.BadParameter(
-            "the past cannot be changed; 'engine fork RUN --at N' goes on from it", param_hint="--at"
+            "a past context cannot be changed; to continue from it: engine fork RUN --at N", param_hint="--at"
         )
     if compared is not None:
         if changing or at is not None:
-            raise typer.BadParameter("it compares two turns; leave the other options out", param_hint="--diff")
+            raise typer.BadParameter("it only compares two turns; leave out the other options", param_hint="--diff")
         _compare(run, compared, path, as_json, db)
         return
     with open_to_write(database_to_read(db, Path.cwd())) if changing else open_to_read(db) as database:

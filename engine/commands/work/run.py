@@ -260,7 +260,7 @@ def run(
 def _network(everything: bool, domains: str | None) -> str | None:
     """What commands reach, as the option `network`."""
     if everything and domains:
-        raise typer.BadParameter("--network is everything; give one of the two", param_hint="--domains")
+        raise typer.BadParameter("--network allows every domain; use --network or --domains", param_hint="--domains")
     return "all" if everything else domains
 
 
