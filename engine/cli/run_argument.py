@@ -55,7 +55,9 @@ def run_or_latest(db: Database, run: str | None, fitting: str | None = None) -> 
     named = [str(alias) for (alias,) in db.tuples(_NAMED, {"run": run})] if run else []
     if len(named) > 1:
         more = ", …" if len(named) > 5 else ""
-        raise ValidationError(f"run {run!r}: several runs have names that begin like this: {', '.join(named[:5])}{more}")
+        raise ValidationError(
+            f"run {run!r}: several runs have names that begin like this: {', '.join(named[:5])}{more}"
+        )
     found = named[0] if named else None
     if found is None:
         names = [str(row["alias"]) for row in db.rows("select alias from runs order by updated_at desc limit 1000")]

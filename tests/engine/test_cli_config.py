@@ -57,7 +57,7 @@ def test_at_a_terminal_settings_are_described_at_its_width(folder: Path) -> None
 def test_a_setting_is_made_empty_where_that_is_allowed(folder: Path) -> None:
     assert engine(folder, "config", "--empty", "delegated_condense_ratio").returncode == 0
     assert settings(folder)["delegated_condense_ratio"]["value"] is None
-    assert "is needed" in engine(folder, "config", "--empty", "max_strikes").stderr
+    assert "cannot be empty" in engine(folder, "config", "--empty", "max_strikes").stderr
     assert engine(folder, "config", "delegated_condense_ratio=").returncode == 0
     assert settings(folder)["delegated_condense_ratio"]["is_set"] == 0
 
@@ -77,9 +77,9 @@ REFUSED = (
     (["max_strikes=4", "process_timeout=soon"], "process_timeout"),
     (["nobody", "model=local"], "no such run"),
     (["persona=nope"], "'nope' not found; the personas are "),
-    (["--unset", "nope"], "none of that name"),
-    (["nope="], "none of that name"),
-    (["--empty", "max_strikes"], "max_strikes: is needed"),
+    (["--unset", "nope"], "not found"),
+    (["nope="], "not found"),
+    (["--empty", "max_strikes"], "max_strikes: cannot be empty"),
     (["max_strikes=4", "--unset", "max_strikes"], "max_strikes cannot be set and unset at the same time"),
     (["instruction_files=A.md", "--empty", "instruction_files"], "cannot be set and emptied at the same time"),
     (["max_strikes", "4"], "max_strikes=4"),

@@ -121,12 +121,12 @@ def test_the_settings_of_a_file_from_another_build_are_shown_as_they_are(folder:
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        ("# ours\nmax_strike = 3\n", 2, "setting 'max_strike': there is none of that name"),
+        ("# ours\nmax_strike = 3\n", 2, "setting 'max_strike': not found"),
         ("max_strikes = 0\n", 1, "setting max_strikes: is a whole number from 1 on, not '0'"),
         ("\nmax_strikes = 1979-05-27\n", 2, "max_strikes is of the type date"),
         ("[max_strikes]\nx = 1\n", 1, "max_strikes is a table"),
-        ("max_strikes = 3\nmax_strikes = 4\n", 2, "is no TOML"),
-        ("max_strikes = \n", 1, "is no TOML"),
+        ("max_strikes = 3\nmax_strikes = 4\n", 2, "is not TOML"),
+        ("max_strikes = \n", 1, "is not TOML"),
         ("sandbox = 'off'\n", 1, "off works only for one prompt"),
         ("x = " + "[" * 20_000, 1, "is nested too deeply"),
         ("\nmax_strikes = " + "9" * 5_000, 2, "a number has too many digits"),

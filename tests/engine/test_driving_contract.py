@@ -40,7 +40,7 @@ def test_an_answer_that_means_nothing_decides_nothing(
 
 def test_a_text_is_no_answer_to_a_command_line(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:
     model = script(tmp_path, "<sh>touch made.txt</sh>", DONE)
-    with pytest.raises(engine.ValidationError, match=r"log://turn_1/sh/touch_made\.txt: takes no text"):
+    with pytest.raises(engine.ValidationError, match=r"log://turn_1/sh/touch_made\.txt: its text cannot be replaced"):
         db.run("Go", run="demo", model=model, root=workspace_dir, on_proposal=lambda _: "no, better not")
     assert db.value("select count(*) from resolutions") == 0
     assert not (workspace_dir / "made.txt").exists()

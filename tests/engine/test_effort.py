@@ -60,7 +60,7 @@ def test_a_model_that_takes_none_is_refused_where_one_was_asked_for(db: library.
         db.run("One", run="demo", model=Deaf(), effort="low")
     assert db.value("select count(*) from runs") == 0
     db.run("One", run="demo", model=Listening(), effort="low")
-    with pytest.raises(library.ValidationError, match="takes no effort"):
+    with pytest.raises(library.ValidationError, match="has no effort levels"):
         db.run("Two", run="demo", model=Deaf())
     db.run("Two", run="demo", model=Deaf(), effort="none")
     assert calls(db) == ["low", None]
@@ -124,7 +124,7 @@ def test_the_command_line_takes_it(folder: Path, tmp_path: Path) -> None:
     with library.open(database(folder), read_only=True) as db:
         assert calls(db) == ["xhigh", "low", "medium"]
     refused = engine(folder, "models", "add", "small", "local", "--effort", "low")
-    assert (refused.returncode, "takes no effort" in refused.stderr) == (2, True)
+    assert (refused.returncode, "has no effort levels" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

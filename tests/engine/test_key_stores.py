@@ -71,8 +71,8 @@ def test_keys_are_kept_listed_and_removed_and_never_shown(folder: Path) -> None:
         (["set", f"openai={HINT}"], "", "did you mean openai?"),
         (["set", "openai"], f"{HINT}\n", "--stdin"),
         (["set", "openai", "--stdin"], "\n", "is empty"),
-        (["set", "openai", "--stdin"], f"{HINT} {HINT}\n", "that is no key"),
-        (["set", "openai", "--stdin"], f"{HINT}\x1b\n", "that is no key"),
+        (["set", "openai", "--stdin"], f"{HINT} {HINT}\n", "that is not a key"),
+        (["set", "openai", "--stdin"], f"{HINT}\x1b\n", "that is not a key"),
         (["rm", HINT], "", "no such provider"),
     ],
 )

@@ -165,7 +165,7 @@ def test_a_packet_that_the_provider_refuses_is_sent_once_more(
     )
     assert {row["step"] for row in db.rows("select step from demotions")} == {4}
     assert (
-        "was refused by the model" in db.value("select body from known_entries where path like '%/error/budget'")
+        "was rejected by the model" in db.value("select body from known_entries where path like '%/error/budget'")
         or refusals == 2
     )
 

@@ -185,11 +185,11 @@ def test_a_key_is_named_and_never_written_down(folder: Path) -> None:
         ('[mcp.x]\ncommand = "cat"', "command is a list of texts"),
         ("[mcp.x]\ncommand = []", "either a command or a url"),
         ('[mcp.x]\ncommand = ["a"]\nurl = "https://a.example"', "either a command or a url"),
-        ('[mcp.x]\nurl = "nowhere"', "no address"),
+        ('[mcp.x]\nurl = "nowhere"', "is not an http or https address"),
         ('[mcp.x]\ncommand = ["a"]\ncomand = 1', "has no 'comand'"),
         ('[mcp.x]\ncommand = ["a"]\ntimeout = -1', "timeout is a number of seconds"),
         ('[mcp.x]\ncommand = ["a"]\nsandbox = 1', "sandbox is true or false"),
-        ('[mcp.X]\ncommand = ["a"]', "no name of an MCP server"),
+        ('[mcp.X]\ncommand = ["a"]', "is not a valid server name"),
         ('[mcp]\nx = 1', "is not a table"),
     ],
 )  # fmt: skip
@@ -210,9 +210,9 @@ def test_what_is_not_there_is_said(folder: Path) -> None:
     assert found.returncode != 0
     assert "did you mean office" in found.stderr
     assert engine(folder, "mcp", "add", "gone", "--", "no-such-program").returncode == 0
-    assert "the program 'no-such-program' is not there" in engine(folder, "mcp", "show", "gone").stderr
+    assert "the program 'no-such-program' was not found" in engine(folder, "mcp", "show", "gone").stderr
     found = engine(folder, "mcp", "call", "office", "book", "room")
-    assert "'room' is not NAME=VALUE" in found.stderr
+    assert "'room' is neither NAME=VALUE nor a JSON object" in found.stderr
     found = engine(folder, "mcp", "call", "office", "book", "room=A", "hours=x")
     assert "hours is a whole number" in found.stderr
     doctor = json.loads(engine(folder, "doctor", "--json").stdout)

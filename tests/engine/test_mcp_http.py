@@ -251,7 +251,7 @@ def test_a_registry_lists_searches_reads_and_prompts() -> None:
             registry.call("office", "fail", {"why": "x"})
         with pytest.raises(engine.EngineError):
             registry.read("office", "office://nothing")
-        with pytest.raises(engine.NotFound, match="no MCP server 'other'"):
+        with pytest.raises(engine.NotFound, match="MCP server 'other': not found"):
             registry.prompt("other", "review")
 
 

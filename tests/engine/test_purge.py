@@ -92,7 +92,7 @@ def test_a_run_of_the_same_name_starts_with_nothing(two: engine.Database, tmp_pa
 
 def test_a_parent_stays_while_its_forks_do(two: engine.Database) -> None:
     child = two.fork("gone", "child")
-    with pytest.raises(Conflict, match=r"409 run gone: it has child runs or forks, child; purge them first"):
+    with pytest.raises(Conflict, match=r"409 run gone: it has child runs or forks, child; purge these first"):
         two.purge("gone")
     known = two.rows("select path, body from known_entries where run = 'gone' order by path")
     two.purge(child)

@@ -44,7 +44,7 @@ def test_a_tree_goes_as_a_whole_and_nothing_of_it_is_left(tree: engine.Database,
     assert sorted(runs(tree)) == sorted(everything)
     with pytest.raises(Conflict, match="or all together with 'engine runs purge demo --tree'"):
         tree.purge("demo")
-    with Lease(tree, "demo-1-1"), pytest.raises(Conflict, match="demo-1-1: is being driven"):
+    with Lease(tree, "demo-1-1"), pytest.raises(Conflict, match="demo-1-1: is still being driven"):
         tree.purge("demo", tree=True)
     fork = tree.fork("demo-1", "other")
     with pytest.raises(Conflict, match=r"run demo-1: it has child runs or forks, .*other"):

@@ -293,7 +293,7 @@ def test_an_app_attaches_an_engine_file_to_its_own_database(tmp_path: Path) -> N
     assert connection.execute("select prompt from agent.loop_list").fetchall() == [("Write to Ada",)]
     connection.close()
     audit(tmp_path / "agent.db")
-    with pytest.raises(engine.ValidationError, match="is not a name"):
+    with pytest.raises(engine.ValidationError, match="is not a valid name"):
         engine.attach(apsw.Connection(":memory:"), tmp_path / "agent.db", "a b")
 
 

@@ -122,7 +122,7 @@ def test_one_that_is_refused_again_ends_the_prompt_as_too_large(folder: Path, pr
         assert (done.returncode, done.stdout) == (5, "")
         assert "demo: too large: Context full" in done.stderr.splitlines()[-1]
         assert "Choose a model with a larger window" in done.stderr.splitlines()[-1]
-        assert "It said: the packet is too long for model " in done.stderr.splitlines()[-1]
+        assert "The model said: the packet is too long for model " in done.stderr.splitlines()[-1]
         again = ask(folder, server, provider)
     assert (again.returncode, again.stdout) == (0, "Port 8080.\n"), "the next prompt goes on"
 

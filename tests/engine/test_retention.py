@@ -62,7 +62,7 @@ def test_idle_runs_are_archived_and_a_prompt_brings_them_back(
     assert (names(db), names(db, archived=True)) == (["new"], ["old"])
     db.run("Again", run="old")
     assert names(db) == ["old", "new"]
-    with pytest.raises(library.ValidationError, match="days is 0"):
+    with pytest.raises(library.ValidationError, match="days must be a number above 0"):
         db.insert("archive_idle", days=0)
 
 

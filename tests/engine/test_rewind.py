@@ -206,7 +206,7 @@ def test_a_run_that_is_driven_is_refused(db: engine.Database, after: dict[str, s
     with Lease(db, "demo"), pytest.raises(Conflict, match="another process drives it"):
         db.again().rewind("demo", 2)
     db.rewind("demo", 2)
-    with Lease(db, "demo.1"), pytest.raises(Conflict, match="its name cannot change"):
+    with Lease(db, "demo.1"), pytest.raises(Conflict, match="is still being driven"):
         db.undo("demo")
     db.fork("demo", "third")
     with pytest.raises(engine.EngineError, match="405 runs"):

@@ -93,7 +93,7 @@ def test_objects_are_skills_too(tmp_path: Path, db: engine.Database) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[1]", "no object"),
+        ("[1]", "not an object"),
         ('{"name": "x", "description": "d"}', "no instruction"),
         ('{"name": "X y", "description": "d", "instruction": "i"}', "its name"),
         ('{"name": "x", "instruction": "i"}', "no description"),

@@ -192,7 +192,7 @@ def test_of_two_skills_with_a_name_a_run_has_that_of_its_project(
     store.remove(db, "release", [scope, store.GLOBAL])
     drive(db, root, '<get path="skill://release"/>', DONE)
     assert "Global text." in sent(db, 7, "user")
-    with pytest.raises(NotFound, match="none of that name"):
+    with pytest.raises(NotFound, match="not found"):
         store.remove(db, "release", [scope])
     with pytest.raises(ValidationError, match="was found in"):
         store.remove(db, "audit-pages", [scope])

@@ -153,7 +153,7 @@ def test_a_run_without_threads_has_no_trigger_for_them(folder: Path, tmp_path: P
         assert drive(db, folder, "<sh>sh ./deploy.sh</sh>", DONE).status == 200
         assert results(db)[4][2] == "resolved"
         use(db, "all")
-        with pytest.raises(Conflict, match="the setting threads names it"):
+        with pytest.raises(Conflict, match="is named by the setting threads"):
             switch_thread(db, "read_before_run", on=False, run="demo")
 
 
@@ -270,7 +270,7 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(folder: Path, tmp_path: P
             assert told.value.message.splitlines() == [f"{file}:{line}" for line in expected]
             assert not db.rows("select * from thread_list where level <> 'shipped'")
         for text, error in (
-            ("[[thread]\n", ":1: is no TOML"),
+            ("[[thread]\n", ":1: is not TOML"),
             ('[[thread]]\nname = "n"\npriority = ' + "9" * 5_000, ":3: a number has too many digits"),
             (
                 "[[thread]]\nrepeat = 92233720368547758079\n",
@@ -293,7 +293,7 @@ def test_the_command_adds_explains_and_removes(folder: Path) -> None:
         encoding="utf-8",
     )
     assert engine(folder, "allow", "threads", "add", "t.toml").returncode == 0
-    assert "there is one of that name" in engine(folder, "allow", "threads", "add", "t.toml").stderr
+    assert "already exists" in engine(folder, "allow", "threads", "add", "t.toml").stderr
     assert engine(folder, "allow", "threads", "enable", "read_before_run").returncode == 0
     listed = {
         row["name"]: row["state"] for row in json.loads(engine(folder, "allow", "threads", "list", "--json").stdout)

@@ -41,8 +41,8 @@ def test_a_call_ends_whatever_the_server_does(how: str, tmp_path: Path) -> None:
         "flood": "messages that nobody asked for",
         "never": "within 5 s",
         "dies": "exit code 9; its last words: out of memory",
-        "wrong": "none of the protocol",
-        "deep_result": "none of the protocol: it cannot be read",
+        "wrong": "does not follow the protocol",
+        "deep_result": "does not follow the protocol: it cannot be read",
     }
     assert expected[how] in said
     assert len(said) < 2_000
@@ -74,7 +74,7 @@ def test_lists_without_end_are_cut(how: str, most: int) -> None:
 
 def test_a_list_that_is_none_fails_the_server_alone() -> None:
     with connect(hostile("lists"), office()) as registry:
-        assert "none of the protocol" in registry.failures["hostile"]
+        assert "does not follow the protocol" in registry.failures["hostile"]
         assert registry.call("office", "book", {"room": "A"})
 
 

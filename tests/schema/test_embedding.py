@@ -46,7 +46,7 @@ def test_a_connection_of_the_standard_library_is_made_able_to_write(tmp_path: Pa
         with pytest.raises(sqlite3.OperationalError):
             connection.execute("update runs set status = 100")
         assert connection.execute("select last_error()").fetchone() == (
-            "409 run demo: cannot go from 202 to 100; only a prompt changes the status",
+            "409 run demo: cannot go from 202 to 100; only a prompt changes the status: start, resume or abort the run",
         )
 
 
@@ -110,7 +110,10 @@ def order_a_run_that_is_not_there(connection: apsw.Connection) -> None:
 
 
 def test_attach_refuses_a_name_that_is_none(tmp_path: Path) -> None:
-    with closing(apsw.Connection(":memory:")) as connection, pytest.raises(ValidationError, match="is not a name"):
+    with (
+        closing(apsw.Connection(":memory:")) as connection,
+        pytest.raises(ValidationError, match="is not a valid name"),
+    ):
         engine.attach(connection, tmp_path / "t.db", 'a"; drop')
 
 
