@@ -94,7 +94,7 @@ def make(db: Handle, run: str | None, options: Options) -> str:
     with db.transaction():
         alias = run or free_name(db, "run")
         if db.value("select 1 from runs where alias = ?", (alias,)):
-            raise Conflict(f"run {alias!r}: is there already; choose another name")
+            raise Conflict(f"run {alias!r}: already exists; choose another name")
         db.call_door("verb_set", run=alias, path=f"run://{alias}", attributes=as_json(attributes))
         note_root(db, alias, root)
     return alias
@@ -124,20 +124,20 @@ def with_sandbox(options: Options) -> Options:
     filtered = options.get("network") not in (None, "", "all")
     if choice == "off" and options.get("network"):
         raise ValidationError(
-            "network: without a sandbox shell commands reach everything; leave it out, or sandbox off"
+            "network: only a sandbox can limit the network; leave out network, or do not switch the sandbox off"
         )
     if filtered or choice not in (None, "auto", "off"):
         choice = choice or "auto"
         found, reason = sandbox.find(choice)
         if found is None:
-            raise sandbox.SandboxMissing(f"sandbox {choice!r}: there is none ({reason}); install it, or choose auto")
+            raise sandbox.SandboxMissing(f"sandbox {choice!r}: not available ({reason}); install it, or choose auto")
     return {**options, "sandbox": choice}
 
 
 def check_name(run: str | None) -> None:
     """Raise `ValidationError` (400) for a name that SQLite would cut, and for an empty one, which names no run."""
     if run is not None and "\0" in run:
-        raise ValidationError(f"run {run!r}: a name holds no NUL")
+        raise ValidationError(f"run {run!r}: a name must not contain a NUL")
     if run == "":
         raise ValidationError("the name of the run is empty; give one, or leave it out for a new run")
 

@@ -113,7 +113,7 @@ def resolve(
     none is taken.
     """
     if not by.strip():
-        raise ValidationError("the name of who decides is empty; leave it out or give one")
+        raise ValidationError("the name of the person who decides is empty; give a name or leave it out")
     db.insert(
         "resolve_tree",
         run=run,
