@@ -125,7 +125,9 @@ begin
     where not exists (select 1 from settings as s where s.name = new.name);
     select fail(400, 'setting ' || new.name || ': can be set only for your user: engine config --user ' || new.name || '=…')
     where new.name in ('demo', 'demo_names') and new.layer not in ('user', 'env');
-    select fail(400, 'setting ' || new.name || ': belongs to a plugin and can be set only for a file; leave out --user or --project')
+    select fail(
+        400, 'setting ' || new.name || ': belongs to a plugin and can be set only for a file; leave out --user or --project'
+    )
     where new.layer not in ('file', 'env') and not exists (select 1 from _setting_defaults as d where d.name = new.name);
     insert into _check_setting (name, value) values (new.name, nullif(new.value, ''));
     -- a user's default may name a persona that other files have
@@ -225,7 +227,7 @@ begin
     select fail(
         400,
         'setting sandbox: ' || quote(new.value) || ': use auto, require, or the name of a sandbox'
-        || case new.value when 'off' then '; off works only for one prompt (--sandbox off), or as ENGINE_SANDBOX=off' else '' end
+        || case new.value when 'off' then '; off works for one prompt (--sandbox off) or as ENGINE_SANDBOX=off' else '' end
     )
     where new.name = 'sandbox' and (new.value = 'off' or new.value glob '*[^a-z0-9_-]*');
     select fail(

@@ -75,8 +75,11 @@ begin
     select fail(400, new.action || ': attributes must be a JSON object, not ' || quote(new.attributes))
     where new.attributes is not null
         and case when json_valid(new.attributes) then json_type(new.attributes) else '' end <> 'object';
-    select fail(400, new.action || ' ' || coalesce(new.path, '') || ': visibility must be visible, summarized or archived, not '
-        || quote(new.visibility))
+    select fail(
+        400,
+        new.action || ' ' || coalesce(new.path, '') || ': visibility must be visible, summarized or archived, not '
+        || quote(new.visibility)
+    )
     where new.visibility not in (select name from visibilities);
     select fail(400, new.action || ' ' || coalesce(new.path, '') || ': there is no state ' || quote(new.state))
     where new.state not in (select name from states);

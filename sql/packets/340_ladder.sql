@@ -192,7 +192,9 @@ instead of insert on submit_packet
 begin
     select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view next_steps')
     where not exists (select 1 from turns where id = new.turn_id);
-    select fail(400, 'turn ' || new.turn_id || ': chars must be the number of characters of its packet, not ' || quote(new.chars))
+    select fail(
+        400, 'turn ' || new.turn_id || ': chars must be the number of characters of its packet, not ' || quote(new.chars)
+    )
     where coalesce(typeof(new.chars) <> 'integer' or new.chars < 0, 1);
     insert into _offer_packet (turn_id, chars, lease) values (new.turn_id, new.chars, new.lease);
     -- it was not taken

@@ -91,7 +91,8 @@ begin
     where r.alias = new.run;
     select fail(
         409,
-        'run ' || new.run || ': ' || c.path || ' still runs in the background; stop it first with ''engine abort ' || new.run || ''''
+        'run ' || new.run || ': ' || c.path || ' still runs in the background; stop it first with ''engine abort '
+        || new.run || ''''
     )
     from _kept_processes as k
     join runs as r on r.id = k.run_id

@@ -135,7 +135,9 @@ create trigger nodes__keep_place
 before update of id, scope on nodes
 when new.id is not old.id or new.scope is not old.scope
 begin
-    select fail(405, 'node ' || quote(old.name) || ': its scope cannot change; remove the node and add it in the other scope');
+    select fail(
+        405, 'node ' || quote(old.name) || ': its scope cannot change; remove the node and add it in the other scope'
+    );
 end;
 
 -- The way is told from the child on, which is above the parent, twelve nodes of it at most.

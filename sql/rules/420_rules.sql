@@ -252,7 +252,9 @@ begin
     join json_each(new.rules) as j
     where d.id = new.domain_id
         and (j.type <> 'text' or trim(j.value) = '' or length(j.value) > 2000 or instr(j.value, char(0)));
-    select fail(400, 'rules of ' || d.name || ': ' || json_array_length(new.rules) || ' are too many; at most 200 are allowed')
+    select fail(
+        400, 'rules of ' || d.name || ': ' || json_array_length(new.rules) || ' are too many; at most 200 are allowed'
+    )
     from rule_domains as d
     where d.id = new.domain_id and json_array_length(new.rules) > 200;
     insert into _write_rule (rule_set_id, path, body)

@@ -58,7 +58,9 @@ where false;
 create trigger _expect_at_rest__expect_undone
 instead of insert on _expect_at_rest
 begin
-    select fail(409, 'run ' || new.run || ': the last undo or rewind was interrupted; to finish it: engine resume ' || new.run)
+    select fail(
+        409, 'run ' || new.run || ': the last undo or rewind was interrupted; to finish it: engine resume ' || new.run
+    )
     from runs as r
     join _open_undos as o on o.run_id = r.id
     where r.alias = new.run;

@@ -127,7 +127,9 @@ end;
 create trigger _check_rewind__check
 instead of insert on _check_rewind
 begin
-    select fail(404, 'run ' || alias || ': turn ' || new.turn || ' was not sent to a model; the last turn is ' || (next_turn - 1))
+    select fail(
+        404, 'run ' || alias || ': turn ' || new.turn || ' was not sent to a model; the last turn is ' || (next_turn - 1)
+    )
     from runs
     where id = new.run_id
         and not exists (

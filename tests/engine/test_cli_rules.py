@@ -77,7 +77,7 @@ def test_a_domain_is_made_changed_switched_and_removed(folder: Path) -> None:
     )
     assert "already exists" in said(folder, "rules", "new", "api", code=1, EDITOR="echo edited >&2; false")
     assert "there is no terminal for an editor" in said(folder, "rules", "edit", "api", code=2)
-    assert "'two-words' is one" in said(folder, "rules", "new", "two words", "--rule", "x", code=2)
+    assert "use 'two-words'" in said(folder, "rules", "new", "two words", "--rule", "x", code=2)
     assert "never applies" in said(folder, "rules", "new", "quiet", "--rule", "x")
     assert "nothing was changed" in said(folder, "rules", "new", "blank", code=1, EDITOR="true")
     assert "blank" not in said(folder, "rules", "list")
@@ -126,7 +126,7 @@ def test_words_brackets_star_commands_and_devmode(folder: Path) -> None:
     assert "start with a letter" in said(folder, "rules", "star-commands", "a-b", "--rule", "x", code=2)
     assert said(folder, "rules", "devmode") == "devmode: off\n"
     assert said(folder, "rules", "devmode", "on") == "devmode: on\n"
-    assert "give --run" in said(folder, "rules", "devmode", "inherit", code=2)
+    assert "add --run" in said(folder, "rules", "devmode", "inherit", code=2)
     assert "no such run" in said(folder, "rules", "devmode", "on", "--run", "nobody", code=2)
 
 
