@@ -144,7 +144,8 @@ def confirm(folder: Path, names: Iterable[str]) -> None:
 def _rows(db: Store, folder: Path) -> list[Row]:
     """What the two files and the environment say, as rows of `set_layer`."""
     user, project = place_of("user", folder), place_of("project", folder)
-    _refuse_of_others(user)
+    expect_own(user)
+    _expect_no_models(project)
     rights = Rights(Path(os.path.realpath(project)))
     rows = [
         {
@@ -160,12 +161,23 @@ def _rows(db: Store, folder: Path) -> list[Row]:
     return [*rows, *environment.layer_rows(db)]
 
 
+def _expect_no_models(place: Path) -> None:
+    """Raise `ValidationError` (400) where a project names models: an address would get what runs say."""
+    if "models" in (text := toml_files.read_file(place)) and isinstance(
+        toml_files.loaded(text, place).get("models"), dict
+    ):
+        raise ValidationError(
+            f"{place}: a project names no models; 'engine models add NAME MODEL --user' does, for you"
+        )
+
+
 def _right(place: Path, name: str, value: str | None) -> str:
     """What is confirmed, as the text by which the store of rights knows it."""
     return json.dumps(["setting", os.path.realpath(place), name, value])
 
 
-def _refuse_of_others(place: Path) -> None:
+def expect_own(place: Path) -> None:
+    """Raise `ValidationError` (400) for a file of the user's that somebody else could have written."""
     with suppress(FileNotFoundError, NotADirectoryError):
         if not is_own(place.lstat()) or not is_own(place.parent.stat()):
             raise ValidationError(f"{place}: belongs to another user, or can be written by others; chmod 600")

@@ -185,7 +185,7 @@ def _name_one_of(server: Endpoint) -> str:
     """What to say where a server of the user's own is all there is, with the models that it offers."""
     from engine.models.served import served_models
 
-    names = served_models(server)[:_NAMED] or [f"{server.provider.name}/NAME"]
+    names = (served_models(server) or [])[:_NAMED] or [f"{server.provider.name}/NAME"]
     return (
         f"no model: {server.provider.url_variable} names a server; name its model: --model {' or --model '.join(names)}"
     )
@@ -223,10 +223,15 @@ def _of_alias(db: Handle, key: str) -> str | None:
 
 
 def sync_environment_models(db: Handle) -> None:
-    """Write the models of the environment into the file: ENGINE_MODEL_<alias>, with ENGINE_CONTEXT_<alias> (tokens),
-    ENGINE_TOOLS_<alias> (xml or native), ENGINE_EFFORT_<alias> and ENGINE_PRICE_<alias> (IN/OUT). Raises `ValidationError`
-    (400) for a value that is none.
+    """Write the models of the user's configuration and of the environment into the file.
+
+    The environment has ENGINE_MODEL_<alias>, with ENGINE_CONTEXT_<alias> (tokens), ENGINE_TOOLS_<alias> (xml or native),
+    ENGINE_EFFORT_<alias> and ENGINE_PRICE_<alias> (IN/OUT). Raises `ValidationError` (400) for a value that is none.
     """
+    if db.config:
+        from engine.config import user_models
+
+        user_models.sync(db)
     found = {
         key.removeprefix("ENGINE_MODEL_").lower(): (
             value,

@@ -8,6 +8,7 @@
 | `local`, `local/smollm2` | a small model in this process, without key or network |
 | `gguf:FILE`, `gguf:FILE#TOKENS` | the model of a GGUF file, in this process; its window, else that of its training |
 | `provider/name` | a model of openai, anthropic, openrouter, ollama, xai, cerebras or google |
+| `http://HOST:PORT/v1#NAME` | a model of a server with OpenAI's API, at this address; it gets no key |
 | anything else | the adapter that a plugin returns from the hook `engine_model` |
 
 An adapter and its libraries are imported at the first use of such a name.
@@ -61,7 +62,12 @@ def resolve_model(name: str, keys: Keys | None = None) -> Model:
 
 def _remote(name: str, keys: Keys | None) -> Model | None:
     from engine.keys.providers import PROVIDERS
+    from engine.models.addresses import is_address
 
+    if is_address(name):
+        from engine.models.remote import RemoteModel
+
+        return RemoteModel.of_address(name)
     provider, _, model = name.partition("/")
     if provider not in PROVIDERS or not model:
         return None
@@ -91,6 +97,6 @@ def _from_plugin(name: str) -> Model:
         known = ", ".join(f"{each}/NAME" for each in PROVIDERS)
         raise NotFound(
             f"model {name!r}: neither an alias ('engine models' lists them) nor a model; models are written "
-            f"local, gguf:FILE, scripted:FILE, replay:DB#RUN, {known}"
+            f"local, gguf:FILE, scripted:FILE, replay:DB#RUN, http://HOST:PORT/v1#NAME, {known}"
         )
     return cast("Model", found)

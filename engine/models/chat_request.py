@@ -51,7 +51,7 @@ def chat_request(request: Request, at: Endpoint, name: str, thinking: Thinking) 
         body["clear_thinking"] = False  # what it thought in earlier turns is no part of the packet
         if body.get("reasoning_effort") != "none":
             body.pop("reasoning_effort", None)  # it thinks or it does not
-    if request.grammar and provider == "openai" and not at.is_own:
+    if request.grammar and provider in ("openai", "server") and not at.is_own:
         body["grammar"] = request.grammar  # llama.cpp's server takes GBNF; the providers' own APIs refuse the field
     if request.tools:
         tools = [_tool(tool, provider) for tool in request.tools]

@@ -109,12 +109,15 @@ def _told(category: str, detail: str, who: str, at: Endpoint, retry_after_s: flo
     )
 
 
+_NO_KEY = (
+    "a model named by its address gets no key; set OPENAI_BASE_URL and OPENAI_API_KEY, and name the model openai/NAME"
+)
 _OTHER = "model {who!r} failed: {detail}"
 _MESSAGES = {
-    "auth": "{provider} refused the key or the account for model {who!r}; check {keys} and the credit left",
+    "auth": "{provider} refused the key or the account for model {who!r}; {key_advice}",
     "not_found": "{provider} knows no model {who!r} at {url}: {detail}; check the name",
-    "gateway": "model {who!r} cannot be reached at {url}: {detail}; check the server and {url_variable}",
-    "unreachable": "model {who!r} cannot be reached at {url}: {detail}; check the address, the network and {url_variable}",
+    "gateway": "model {who!r} cannot be reached at {url}: {detail}; check the server and {place}",
+    "unreachable": "model {who!r} cannot be reached at {url}: {detail}; check the address, the network and {place}",
     "context_exceeded": "the packet is too long for model {who!r}: {detail}",
 }
 
@@ -123,9 +126,9 @@ def _places(at: Endpoint) -> dict[str, str]:
     provider = at.provider
     return {
         "provider": provider.name,
-        "keys": " or ".join(provider.keys),
+        "key_advice": f"check {' or '.join(provider.keys)} and the credit left" if provider.keys else _NO_KEY,
         "url": shown_url(at),
-        "url_variable": provider.url_variable,
+        "place": provider.url_variable or "its port",
     }
 
 

@@ -1,4 +1,4 @@
-"""`provider/name`: a model of a provider's API, or of a server with OpenAI's API.
+"""`provider/name`, `http://HOST/v1#name`: a model of a provider's API, or of a server with OpenAI's API.
 
 Requests are written here and sent by an HTTP client alone: the libraries of the providers take over a second to import, and
 write the same.
@@ -16,10 +16,11 @@ from typing import Any
 from engine.keys.keys import Keys
 from engine.keys.providers import PROVIDERS
 from engine.models import chat_request, messages_request
+from engine.models.addresses import parted
 from engine.models.failures import translated
 from engine.models.prices import priced
 from engine.models.protocol import Completion, ModelError, Request
-from engine.models.providers import endpoint, missing_library
+from engine.models.providers import Endpoint, endpoint, missing_library
 from engine.models.sending import CONNECT_S, sender
 from engine.models.thinking import thinking_of
 from engine.models.watch import Emit, News, awaited
@@ -33,13 +34,19 @@ class RemoteModel:
     installed. Calls are streamed. `timeout_s` of the request is the limit for the whole call; connecting may take 10 s.
     """
 
-    def __init__(self, provider: str, name: str, keys: Keys | None = None) -> None:
+    def __init__(self, provider: str, name: str, keys: Keys | None = None, *, at: Endpoint | None = None) -> None:
         self.name = name
-        self.who = f"{provider}/{name}"
-        self._at = endpoint(PROVIDERS[provider], keys)
+        self.who = f"{provider}/{name}" if at is None else f"{at.url}#{name}"
+        self._at = at or endpoint(PROVIDERS[provider], keys)
         self._thinking = thinking_of(self._at, name)
         if find_spec("httpx2") is None:
             raise missing_library()
+
+    @classmethod
+    def of_address(cls, name: str) -> RemoteModel:
+        """The model of a server that is named by its address. Raises `ValidationError` (400)."""
+        at, model = parted(name)
+        return cls(at.provider.name, model, at=at)
 
     def complete(
         self,

@@ -39,16 +39,16 @@ class _Reply:
     body: bytes
 
 
-def served_models(at: Endpoint) -> list[str]:
+def served_models(at: Endpoint, patience: float = 1) -> list[str] | None:
     """The names `provider/model` of what an OpenAI-compatible server offers, in its order, for a hint.
 
-    It waits 2 s for each step and 5 s in all, and follows no redirect; empty where the server does not answer or says
-    something else.
+    It waits `patience` times 2 s for each step and 5 s in all, and follows no redirect. None where the server does not
+    answer or says something else.
     """
     try:
-        return [offer["model"] for offer in _offers(at, _in_time(at, 1))]
+        return [offer["model"] for offer in _offers(at, _in_time(at, patience))]
     except (OSError, HTTPException, ValueError, LookupError, TypeError, RecursionError):
-        return []
+        return None
 
 
 def offered_models(at: Endpoint) -> list[_Offer]:
@@ -105,7 +105,7 @@ def _headers(at: Endpoint) -> dict[str, str]:
     return {"Authorization": f"Bearer {at.key}"} if at.key else {}
 
 
-def _in_time(at: Endpoint, patience: int) -> _Reply:
+def _in_time(at: Endpoint, patience: float) -> _Reply:
     """What the server says; raises `TimeoutError` where it drips. The thread that asks ends with its connection."""
     url, answers = urlsplit(at.url), list[_Reply | Exception]()
     kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
@@ -117,7 +117,7 @@ def _in_time(at: Endpoint, patience: int) -> _Reply:
             with closing(connection):
                 connection.request("GET", url.path.rstrip("/") + path, headers=_headers(at))
                 response = connection.getresponse()
-                answers.append(_Reply(response.status, response.read(_MOST_BYTES * patience)))
+                answers.append(_Reply(response.status, response.read(int(_MOST_BYTES * patience))))
         except Exception as error:
             answers.append(error)
 

@@ -67,7 +67,9 @@ def thinking_of(at: Endpoint, name: str) -> Thinking:
     match at.provider.name:
         case "openai" if at.is_own:
             return _of_openai(name)
-        case "openai":  # a server of the user's own decides; one that passes on to OpenAI refuses a temperature
+        case (
+            "openai" | "server"
+        ):  # a server of the user's own decides; one that passes on to OpenAI refuses a temperature
             known = _of_openai(name)
             return Thinking(EFFORTS, known.by_itself, known.always)
         case "anthropic":

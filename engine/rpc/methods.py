@@ -79,7 +79,11 @@ METHODS: tuple[Method, ...] = (
         models.add_model,
         (
             _text("alias", "the name to use", required=True),
-            _text("actual", "provider/name, gguf:FILE, scripted:FILE, replay:DB#RUN or local", required=True),
+            _text(
+                "actual",
+                "provider/name, http://HOST/v1#name, gguf:FILE, scripted:FILE, replay:DB#RUN or local",
+                required=True,
+            ),
             _whole("contextLength", "context window in tokens"),
         ),
     ),

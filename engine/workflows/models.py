@@ -1,8 +1,8 @@
 """Which models a workflow may name: those of a project may come from anybody, and name only what their user has.
 
-A name may be a file (`scripted:`, `replay:`, `gguf:`) or a place at which a user has a key. So the workflow of a project
-names aliases and models of the provider that the run asks anyway, until this user has confirmed its text: the store of
-rights (`engine.trust.rights`) knows it.
+A name may be a file (`scripted:`, `replay:`, `gguf:`), a server at an address, or a place at which a user has a key. So the
+workflow of a project names aliases and models of the provider that the run asks anyway, until this user has confirmed its
+text: the store of rights (`engine.trust.rights`) knows it.
 """
 
 from __future__ import annotations

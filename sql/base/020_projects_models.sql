@@ -36,7 +36,7 @@ create table if not exists models (
     id integer primary key,
     alias text not null constraint models_alias_unique unique
         constraint models_alias_not_empty check (trim(alias) <> ''),
-    -- provider/name, scripted:FILE, replay:DB#RUN or local
+    -- provider/name, http://HOST/v1#name, scripted:FILE, replay:DB#RUN or local
     actual text not null constraint models_actual_not_empty check (trim(actual) <> ''),
     -- in tokens; null: that of the run, or the setting context_length
     context_length integer
@@ -49,7 +49,7 @@ create table if not exists models (
     tool_calling text not null default 'xml' constraint models_tool_calling check (tool_calling in ('xml', 'native')),
     -- who added the row
     origin text not null default 'client'
-        constraint models_origin check (origin in ('client', 'environment', 'built-in')),
+        constraint models_origin check (origin in ('client', 'user', 'environment', 'built-in')),
     created_at integer not null,
     -- 1: it sees pictures, 0: it does not; null: as its name says (seeing_models)
     images integer constraint models_images_flag check (images in (0, 1)),

@@ -1,12 +1,12 @@
 -- Acts: what a file would do that its user did not ask for.
 -- A file may come from anybody. Before one that this user does not know is written or driven, he is told what is in it that
 -- would act: what was decided and not performed, prompts and answers that wait, processes that would be ended, folders that
--- lie elsewhere, models that are files, and settings and rules that open something.
+-- lie elsewhere, models that are files or addresses, and settings and rules that open something.
 -- spec: @foreign_files
 
 -- views
 
--- The models of runs that are files, which answer or are loaded.
+-- The models of runs that are files, which answer or are loaded, and servers at an address, which are sent packets.
 create view _models_from_files as
 select distinct q.run_id, coalesce(m.actual, q.model) as actual
 from (
@@ -22,7 +22,9 @@ from (
 left join models as m on m.alias = q.model
 where substr(coalesce(m.actual, q.model), 1, 9) = 'scripted:'
     or substr(coalesce(m.actual, q.model), 1, 7) = 'replay:'
-    or substr(coalesce(m.actual, q.model), 1, 5) = 'gguf:';
+    or substr(coalesce(m.actual, q.model), 1, 5) = 'gguf:'
+    or lower(substr(coalesce(m.actual, q.model), 1, 7)) = 'http://'
+    or lower(substr(coalesce(m.actual, q.model), 1, 8)) = 'https://';
 
 -- What the file would do, the gravest first. 'run' is null for what concerns all of them. A part gives what it would do by
 -- its own rows.

@@ -264,7 +264,8 @@ from (
     select r.workflow_id, j.value from workflow_runs as r join json_each(r.models) as j
 ) as w
 join workflows as f on f.id = w.workflow_id
-where w.model glob 'scripted:*' or w.model glob 'replay:*' or w.model glob 'gguf:*';
+where w.model glob 'scripted:*' or w.model glob 'replay:*' or w.model glob 'gguf:*'
+    or lower(w.model) glob 'http://*' or lower(w.model) glob 'https://*';
 
 -- triggers
 

@@ -149,10 +149,7 @@ def test_an_alias_without_its_key_is_kept_and_what_it_lacks_is_said(folder: Path
     done = engine(folder, "models", "add", "smart", "anthropic/claude")
     assert done.returncode == 0
     assert "ANTHROPIC_API_KEY" in done.stderr
-    assert (
-        f"for the runs of {folder}/.engine/engine.db; ENGINE_MODEL_smart=anthropic/claude holds everywhere"
-        in done.stderr
-    )
+    assert f"for the runs of {folder}/.engine/engine.db; --user makes it hold for all your runs" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,15 @@ def test_a_subtask_goes_to_a_model_of_the_same_tier_or_below(tiered: engine.Data
 
 
 @pytest.mark.parametrize(
-    "asked", ["scripted:/etc/passwd", "replay:other.db#run", "openai/gpt-4o", "gguf:/tmp/m", "nobody"]
+    "asked",
+    [
+        "scripted:/etc/passwd",
+        "replay:other.db#run",
+        "openai/gpt-4o",
+        "gguf:/tmp/m",
+        "http://198.51.100.7/v1#m",
+        "nobody",
+    ],
 )
 def test_a_model_names_no_file_and_no_other_provider(tiered: engine.Database, asked: str) -> None:
     play(tiered, "middle", gives("part", model=asked), DONE)

@@ -532,7 +532,7 @@ CREATE TABLE models (
     profile text not null default 'full' constraint models_profile check (profile in ('full', 'compact')),
     tool_calling text not null default 'xml' constraint models_tool_calling check (tool_calling in ('xml', 'native')),
     origin text not null default 'client'
-        constraint models_origin check (origin in ('client', 'environment', 'built-in')),
+        constraint models_origin check (origin in ('client', 'user', 'environment', 'built-in')),
     created_at integer not null,
     images integer constraint models_images_flag check (images in (0, 1)),
     effort text constraint models_effort

@@ -238,6 +238,18 @@ PLANTS: dict[str, tuple[Plant, str]] = {
     "a folder below and up again": (rooted(lambda work: work / ".." / ".."), "works in the folder"),
     "a script as the model": (modelled("scripted:/tmp/x.jsonl"), "asks the model 'scripted:/tmp/x.jsonl'"),
     "a recording as the model": (modelled("replay:/tmp/x.db#a"), "asks the model 'replay:/tmp/x.db#a'"),
+    "a server as the model": (
+        modelled("http://198.51.100.7/v1#m"),
+        "asks the model 'http://198.51.100.7/v1#m'",
+    ),
+    "a server in other letters as the model": (
+        modelled("HttpS://198.51.100.7/v1#m"),
+        "asks the model 'HttpS://198.51.100.7/v1#m'",
+    ),
+    "a server as the model of a step": (
+        workflow("update workflow_steps set model = 'http://198.51.100.7/v1#m'"),
+        "has work done by 'http://198.51.100.7/v1#m' in the workflow 'flow'",
+    ),
     "weights as the model": (modelled("gguf:/tmp/x.gguf"), "asks the model 'gguf:/tmp/x.gguf'"),
     "a script under the name of the local model": (
         changed("update models set actual = 'scripted:/tmp/x.jsonl' where alias = 'local'"),

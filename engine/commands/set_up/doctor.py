@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from engine.keys.keys import Key
 
 State = Literal["ok", "optional", "missing"]
+_MOST_MODELS = 5
 _MARGIN = 27
 """The state and the name of a check stand before its detail."""
 
@@ -41,7 +43,8 @@ class Check:
 def doctor(files: FilesArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Check the installation and say what is missing. Exits 0 if a prompt can be run, else 1.
 
-    It uses no network and shows no key. With FILE it checks these databases instead, and exits 1 if one has a fault.
+    It shows no key, and asks nobody but this machine: Ollama, LM Studio, vLLM and llama.cpp are found at their usual ports.
+    With FILE it checks these databases instead, and exits 1 if one has a fault.
 
     \b
     Examples:
@@ -89,6 +92,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _extra("mcp", "mcp", "mcp", "MCP servers")
     yield _weights()
     yield from _keys()
+    yield from _neighbours(db)
     yield _configuration(db)
     yield from _servers(db)
     yield _program("git", "files of a project are found by a walk instead")
@@ -144,6 +148,23 @@ def _keys() -> Iterator[Check]:
 def _told(key: Key) -> str:
     """Whose key it is, and where it comes from."""
     return f"{key.provider} ({key.variable + ' of ' if key.variable else ''}{key.source})"
+
+
+def _neighbours(db: Path | None) -> Iterator[Check]:
+    """The servers of models on this machine, and the command that names a model of a server that has no name yet."""
+    from engine.cli.databases import database_or_fresh
+    from engine.cli.environment import with_environment
+    from engine.errors import EngineError
+    from engine.models.neighbours import neighbours
+
+    named: set[str] = set()
+    with suppress(EngineError), database_or_fresh(db, quietly=True) as database, with_environment(database) as beside:
+        named = {str(actual) for (actual,) in beside.tuples("select actual from models")}
+    for each in neighbours():
+        offered = ", ".join(each.models[:_MOST_MODELS]) + (", …" if len(each.models) > _MOST_MODELS else "")
+        told = f"{each.url} answers (usually {each.usual}); {'models: ' + offered if offered else 'no model is loaded'}"
+        has_name = named & each.names()
+        yield Check("server", "ok" if has_name else "optional", told, None if has_name else each.command)
 
 
 def _configuration(db: Path | None) -> Check:
