@@ -231,8 +231,8 @@ def test_anthropic_is_asked_for_its_models_in_its_own_way(folder: Path) -> None:
         (refusing(401, {}), "it refuses the key"),
         (refusing(404, {}), "it answers with 404"),
         (refusing(301, {}, Location="http://127.0.0.1:9/"), "it answers with 301"),
-        (refusing(200, {"models": []}), "no list of models"),
-        (refusing(200, {"data": [[1]]}), "no list of models"),
+        (refusing(200, {"models": []}), "not a list of models"),
+        (refusing(200, {"data": [[1]]}), "not a list of models"),
     ],
 )
 def test_a_provider_that_lists_no_models_is_told_in_one_line(folder: Path, answer: Answer, told: str) -> None:
