@@ -171,12 +171,12 @@ class Run:
 class Proposal(TypedDict):
     """What waits for a decision, a row of `open_proposals`.
 
-    `kind` says what it is (`question`, `process`, `file_write`, `mcp`, …), `detail` is the question, the command line, the
-    call or the diff, `path` is what `resolve` takes. `since` is a time in UTC. `background` is 1 for a command that would
-    run on in the background, else 0, and `kept` for one of these that would outlive its task. `tree` names the runs above
-    one that was delegated to and itself, from the top down. `instructions` is a JSON array with the paths of the AGENTS.md
-    that hold for the file or for what a command line names, the innermost first, else None; `options` one with the answers
-    that a question suggests, else None.
+    `kind` says what it is (`question`, `process`, `file_write`, `mcp`, …), `detail` is the question, the command line,
+    the call or the diff, `path` is what `resolve` takes. `created_at` is a time in UTC. `background` is 1 for a command
+    that would run on in the background, else 0, and `kept` for one of these that would outlive its task. `tree` names
+    the runs above one that was delegated to and itself, from the top down. `instructions` is a JSON array with the
+    paths of the AGENTS.md that hold for the file or for what a command line names, the innermost first, else None;
+    `options` one with the answers that a question suggests, else None.
     """
 
     run: str
@@ -185,7 +185,7 @@ class Proposal(TypedDict):
     action: str
     target: str | None
     detail: str | None
-    since: str
+    created_at: str
     kind: str
     proposal_id: int
     background: int

@@ -37,7 +37,7 @@ _ANSWERED = """
     join runs as r on r.id = t.run_id
     where r.alias = ? and t.response is not null
 """
-_PLAN = "select status, text, depth from plan_steps where run = ? and plan = ? order by line"
+_PLAN = "select status, body, depth from plan_steps where run = ? and plan = ? order by line"
 _PLAN_STATUS = {"in_progress": "in_progress", "done": "completed", "skipped": "completed"}
 _QUIET = ("update", "think")
 """Commands that are told as what they say."""
@@ -65,7 +65,7 @@ def plan(db: Store, run: str, path: str) -> schema.AgentPlanUpdate:
     """The steps of a plan as the run sees them now; none where it was removed."""
     entries = [
         schema.PlanEntry(
-            content=prose("  " * (row["depth"] - 1) + row["text"]),
+            content=prose("  " * (row["depth"] - 1) + row["body"]),
             priority="medium",
             status=_PLAN_STATUS.get(row["status"], "pending"),  # type: ignore[arg-type]
         )

@@ -120,7 +120,9 @@ class Progress:
 def stored_event(row: Row) -> Event:
     """A row of `run_progress` as an event, without what has no value."""
     event = {"id": row["event_id"], **row}
-    return cast("Event", {k: v for k, v in event.items() if v is not None and k not in ("event_id", "run", "at")})
+    return cast(
+        "Event", {k: v for k, v in event.items() if v is not None and k not in ("event_id", "run", "created_at")}
+    )
 
 
 def watched(db: Handle, callback: Callable[[Told], Given] | None) -> Callable[[Told], Given] | None:

@@ -162,9 +162,9 @@ def write(db: Store, effect: Row) -> dict[str, Any]:
         expected = {"before": detail.get("before"), "leads_to": detail.get("leads_to")}
         mode = detail.get("executable")
         executable = None if mode is None else bool(mode)
-        digest = workspace.write(detail["path"], effect["text"], executable=executable, **expected)
+        digest = workspace.write(detail["path"], effect["body"], executable=executable, **expected)
         # another program may write it at once: what stands here is the stamp of our bytes, or that of no file
-        found = workspace.read(detail["path"], len(effect["text"].encode()))
+        found = workspace.read(detail["path"], len(effect["body"].encode()))
         size, mtime_ns = (found.size, found.mtime_ns) if found.sha256 == digest else (0, 0)
     except EngineError as error:
         return failure(error)
@@ -189,7 +189,7 @@ def failure_ahead(db: Store, effect: Row) -> dict[str, Any] | None:
     it; else None.
     """
     detail = json.loads(effect["detail"])
-    text = effect["text"] if effect["kind"] == "file_write" else None
+    text = effect["body"] if effect["kind"] == "file_write" else None
     try:
         expected = {"before": detail.get("before"), "leads_to": detail.get("leads_to")}
         _workspace(db, effect, detail["path"]).expect(detail["path"], after=text, **expected)

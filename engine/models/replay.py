@@ -32,7 +32,7 @@ select count(*)
 from turns as t join runs as r on r.id = t.run_id
 where r.alias = ? and t.response is not null
 """
-_PACKET = "select role, text from packet_texts where run = ? and turn = ? order by ordinal"
+_PACKET = "select role, body from packet_texts where run = ? and turn = ? order by ordinal"
 _TIMES = re.compile(r"(?<=[( ])\d{1,9}(?:\.\d{1,9})?s\)|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)? UTC", re.ASCII)
 """What the engine writes of durations, as in (0.04s), and of the time."""
 _SECONDS = 20.0

@@ -208,7 +208,7 @@ def key_of(text: str) -> bytes:
 def _stored(db: Store, turn_id: int | None) -> list[tuple[int, Message]]:
     """The ids and messages of a turn's packet, in order."""
     rows = db.rows(
-        "select p.id, k.role, k.text, p.cuts from turns as t join runs as r on r.id = t.run_id "
+        "select p.id, k.role, k.body, p.cuts from turns as t join runs as r on r.id = t.run_id "
         "join packet_texts as k on k.run = r.alias and k.turn = t.sequence "
         "join packets as p on p.turn_id = t.id and p.ordinal = k.ordinal where t.id = ? order by p.ordinal",
         (turn_id,),
@@ -218,8 +218,8 @@ def _stored(db: Store, turn_id: int | None) -> list[tuple[int, Message]]:
 
 def _message(db: Store, row: Row) -> Message:
     if row["cuts"] is None:
-        return Message(row["role"], row["text"])
-    return Message(row["role"], row["text"], cuts_of(_line(db, row["id"])), tuple(json.loads(row["cuts"])))
+        return Message(row["role"], row["body"])
+    return Message(row["role"], row["body"], cuts_of(_line(db, row["id"])), tuple(json.loads(row["cuts"])))
 
 
 def _line(db: Store, packet_id: int) -> list[tuple[int, list[int]]]:

@@ -119,7 +119,7 @@ def _audit(scratch: apsw.Connection, file: RunFile) -> None:
     for (view,) in scratch.execute(_INVARIANTS).fetchall():
         if scratch.execute(f'select 1 from "{view}" limit 1').get:  # noqa: S608 - a name of ours
             raise file.refused(f"holds no state of a run ({view})")
-    for run, turn, text, sha256 in scratch.execute("select run, turn, text, sha256 from packet_texts"):
+    for run, turn, text, sha256 in scratch.execute("select run, turn, body, sha256 from packet_texts"):
         if digest(str(text)).hex() != sha256:
             raise file.refused(f"the packet of turn {turn} of run {run} is not what was sent")
 

@@ -235,8 +235,8 @@ select
     j.alias as judge,
     c.log_path as path,
     round((k.ended_at - k.started_at) / 1000.0, 1) as seconds,
-    strftime('%Y-%m-%d %H:%M:%S', k.started_at / 1000.0, 'unixepoch') as started,
-    strftime('%Y-%m-%d %H:%M:%S', k.ended_at / 1000.0, 'unixepoch') as ended,
+    strftime('%Y-%m-%d %H:%M:%S', k.started_at / 1000.0, 'unixepoch') as started_at,
+    strftime('%Y-%m-%d %H:%M:%S', k.ended_at / 1000.0, 'unixepoch') as ended_at,
     k.command_id,
     k.id as check_id
 from acceptance_checks as k
@@ -254,7 +254,7 @@ select
     a.verdict as outcome,
     case a.verdict when 'pass' then 200 when 'fail' then 422 when 'interrupted' then 499 else 500 end as status,
     'attempt ' || a.attempt || ': ' || a.verdict || coalesce('. ' || a.reason, '') as body,
-    a.path, null as command_id, null as decided_by, a.ended as at
+    a.path, null as command_id, null as decided_by, a.ended_at as created_at
 from acceptances as a
 where a.verdict is not null;
 
@@ -265,7 +265,7 @@ select
     'accept' as action, a."check" as target,
     case a.verdict when 'pass' then 200 when 'fail' then 422 when 'interrupted' then 499 else 500 end as status,
     a.verdict as outcome, 'attempt ' || a.attempt || coalesce('. ' || a.reason, '') as body, a.path,
-    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch') as at
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch') as created_at
 from events as ev
 cross join acceptances as a on a.check_id = json_extract(ev.detail, '$.check')
 where ev.kind = 'acceptance.ended';

@@ -95,8 +95,8 @@ where d.why is null
 
 create view tool_choices as
 -- The tools of loops that were narrowed, and why the model is told of each: select * from tool_choices where run = 'demo'.
--- 'why' is core, used (the run called it in an earlier loop), found (by words, by meaning), called (in this loop), or null
--- for one that is left out; all, without a tool, where nothing was found for the prompt.
+-- 'reason' is core, used (the run called it in an earlier loop), found (by words, by meaning), called (in this loop), or
+-- null for one that is left out; all, without a tool, where nothing was found for the prompt.
 select
     r.alias as run,
     l.sequence as loop,
@@ -112,7 +112,7 @@ select
             )
             then 'called'
         else d.why
-    end as why,
+    end as reason,
     d.found_by,
     d.score,
     n.most,

@@ -59,7 +59,7 @@ select
     p.action,
     p.target,
     coalesce(p.detail ->> '$.diff', p.detail ->> '$.command', p.detail ->> '$.question', p.detail) as detail,
-    strftime('%Y-%m-%d %H:%M:%S', p.created_at / 1000.0, 'unixepoch') as since,
+    strftime('%Y-%m-%d %H:%M:%S', p.created_at / 1000.0, 'unixepoch') as created_at,
     p.kind,
     p.id as proposal_id,
     p.kind = 'process' and p.detail ->> '$.background' is not null as background,

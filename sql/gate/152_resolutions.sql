@@ -64,7 +64,7 @@ select
     s.decision,
     s.decided_by,
     s.reason,
-    strftime('%Y-%m-%d %H:%M:%S', p.decided_at / 1000.0, 'unixepoch') as decided,
+    strftime('%Y-%m-%d %H:%M:%S', p.decided_at / 1000.0, 'unixepoch') as decided_at,
     p.command_id,
     p.id as proposal_id,
     json_extract(p.detail, '$.diff') as diff,

@@ -62,7 +62,7 @@ select
     f.detail,
     f.state,
     f.identity,
-    c.body as text,
+    c.body,
     j.root,
     m.action,
     (select cast(value as integer) from settings where name = 'process_output_bytes') as max_output

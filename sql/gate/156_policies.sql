@@ -163,7 +163,7 @@ select
     k.condition,
     k.message,
     k.added_by,
-    strftime('%Y-%m-%d %H:%M:%S', nullif(k.created_at, 0) / 1000.0, 'unixepoch') as added
+    strftime('%Y-%m-%d %H:%M:%S', nullif(k.created_at, 0) / 1000.0, 'unixepoch') as created_at
 from command_policies as k
 left join runs as r on r.id = k.run_id
 left join projects as j on j.id = k.project_id

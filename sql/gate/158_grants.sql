@@ -51,7 +51,7 @@ select
     g.kind,
     g.target,
     g.granted_by,
-    strftime('%Y-%m-%d %H:%M:%S', g.created_at / 1000.0, 'unixepoch') as granted
+    strftime('%Y-%m-%d %H:%M:%S', g.created_at / 1000.0, 'unixepoch') as created_at
 from grants as g
 join projects as j on j.id = g.project_id
 left join runs as r on r.id = g.run_id

@@ -122,7 +122,7 @@ select
         else 'done'
     end as state,
     case when j.effect_id is null then x.outcome else j.outcome end as outcome,
-    strftime('%Y-%m-%d %H:%M:%S', f.started_at / 1000.0, 'unixepoch') as started,
+    strftime('%Y-%m-%d %H:%M:%S', f.started_at / 1000.0, 'unixepoch') as started_at,
     f.id as effect_id,
     j.effect_id is not null as background
 from effects as f

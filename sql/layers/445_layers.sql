@@ -81,7 +81,7 @@ select
     k.layer,
     k.source,
     length(c.text) as chars,
-    c.text
+    c.text as body
 from packets as p
 join turns as t on t.id = p.turn_id
 join runs as r on r.id = t.run_id

@@ -40,7 +40,7 @@ select
     c.state,
     c.outcome,
     (select d.decided_by from decisions as d where d.proposal_id = f.proposal_id) as decided_by,
-    strftime('%Y-%m-%d %H:%M:%S', f.started_at / 1000.0, 'unixepoch') as started,
+    strftime('%Y-%m-%d %H:%M:%S', f.started_at / 1000.0, 'unixepoch') as started_at,
     (f.ended_at - f.started_at) / 1000.0 as seconds,
     c.log_path as path,
     f.id as effect_id
@@ -57,8 +57,8 @@ select
     r.alias as run,
     ev.detail ->> '$.server' as server,
     ev.detail ->> '$.level' as level,
-    ev.detail ->> '$.text' as text,
-    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch') as at,
+    ev.detail ->> '$.text' as body,
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch') as created_at,
     ev.id as event_id
 from events as ev
 join runs as r on r.id = ev.run_id

@@ -208,7 +208,7 @@ from chunks as k
 left join contents as c on c.id = k.content_id;
 
 create view packet_texts as
--- Every message as it was sent, byte for byte, and when (UTC) it was: select role, text from packet_texts where
+-- Every message as it was sent, byte for byte, and when (UTC) it was: select role, body from packet_texts where
 -- run = 'demo' and turn = 3 order by ordinal. For turns before a fork or a rewind, past_turns names the run.
 select
     r.alias as run,
@@ -227,7 +227,7 @@ select
                 and case j.type when 'array' then j.value ->> 1 else j.value end
             order by s.key, j.key, c.id
         ) as k
-    ) as text,
+    ) as body,
     p.ordinal,
     (
         select strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')

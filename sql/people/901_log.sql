@@ -8,14 +8,14 @@
 create view _log_additions as
 select
     null as run, null as turn, null as ordinal, null as writer, null as action, null as target, null as state,
-    null as outcome, null as status, null as body, null as path, null as command_id, null as decided_by, null as at
+    null as outcome, null as status, null as body, null as path, null as command_id, null as decided_by, null as created_at
 where false;
 
 create view run_log as
 -- The commands and errors of a run in their order, with what came of each: select * from run_log where run = 'demo'. A
 -- prompt that ended otherwise than by its model has a row with the action 'end'.
--- 'at' is the time in UTC: of a command when it was recorded, of an error when its turn ended. The turns before a fork or a
--- rewind stand under the run that took them: past_turns says which.
+-- 'created_at' is the time in UTC: of a command when it was recorded, of an error when its turn ended. The turns before a
+-- fork or a rewind stand under the run that took them: past_turns says which.
 select
     r.alias as run,
     t.sequence as turn,
@@ -37,7 +37,7 @@ select
         from (select distinct decided_by from decisions where command_id = c.id)
     ) as decided_by,
     -- 0: from before commands had a time
-    strftime('%Y-%m-%d %H:%M:%S', nullif(c.created_at, 0) / 1000.0, 'unixepoch') as at
+    strftime('%Y-%m-%d %H:%M:%S', nullif(c.created_at, 0) / 1000.0, 'unixepoch') as created_at
 from commands as c
 join command_results as k on k.command_id = c.id
 join runs as r on r.id = c.run_id
@@ -95,11 +95,11 @@ create view audit_entries as
 select
     r.alias as run, 'run://' || r.alias as path, null as turn, l.prompt as body,
     (select s.status from _run_statuses as s where s.run_id = r.id) as status,
-    strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as at
+    strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as created_at
 from runs as r
 left join loops as l on l.run_id = r.id and l.sequence = r.next_loop - 1
 union all
-select p.run, p.role || '://' || p.turn, p.turn, p.text, 200, p.sent_at
+select p.run, p.role || '://' || p.turn, p.turn, p.body, 200, p.sent_at
 from packet_texts as p
 union all
 select

@@ -93,14 +93,14 @@ create view run_story as
 -- A run from prompt to answer: select * from run_story where run = 'demo' order by loop, place, step. 'kind' is prompt,
 -- command, note (of the engine: an error, or what was put in short), step (of a workflow) or answer. 'changes' is a JSON
 -- array of path, change, added and removed (lines), 'outputs' one of path, lines and tail (the end) of what a process
--- printed; 'seconds' is how long it ran. 'text' is the prompt or answer, the line or text of a command, 'message' what
+-- printed; 'seconds' is how long it ran. 'body' is the prompt or answer, the line or text of a command, 'message' what
 -- came of it.
 select
     r.alias as run, l.sequence as loop, null as turn, -1 as place, 0 as step, 'prompt' as kind, l.mode as action,
     null as target, (select s.status from _prompt_statuses as s where s.loop_id = l.id) as status,
     null as outcome, null as exit_code, null as seconds, null as changes, null as outputs,
-    null as decided_by, l.prompt as text, null as message,
-    strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as at
+    null as decided_by, l.prompt as body, null as message,
+    strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as created_at
 from loops as l
 join runs as r on r.id = l.run_id
 union all
@@ -132,7 +132,7 @@ select
     case
         when g.action <> 'update' and (f.id is null or (g.state <> 'resolved' and g.outcome not glob 'exit:*')) then g.body
     end,
-    g.at
+    g.created_at
 from run_log as g
 join runs as r on r.alias = g.run
 left join commands as c on c.id = g.command_id

@@ -29,7 +29,7 @@ group by 1, 2, 3;
 
 create view demoted_entries as
 -- What was taken out of full view to make room, when and why: select * from demoted_entries where run = 'demo'. 'reason' is
--- 'old result' or 'packet too long', 'tokens' what it freed, 'at' when that turn began.
+-- 'old result' or 'packet too long', 'tokens' what it freed, 'created_at' when that turn began.
 select
     r.alias as run,
     t.sequence as turn,
@@ -37,7 +37,7 @@ select
     case when d.step in (3, 5) then 'archived' else 'summarized' end as became,
     case d.step when 1 then 'old result' else 'packet too long' end as reason,
     d.tokens,
-    strftime('%Y-%m-%d %H:%M:%S', t.created_at / 1000.0, 'unixepoch') as at
+    strftime('%Y-%m-%d %H:%M:%S', t.created_at / 1000.0, 'unixepoch') as created_at
 from demotions as d
 join turns as t on t.id = d.turn_id
 join runs as r on r.id = t.run_id;

@@ -280,7 +280,7 @@ select
         )
     end as removed,
     c.decided_by,
-    strftime('%Y-%m-%d %H:%M:%S', c.at / 1000.0, 'unixepoch') as at,
+    strftime('%Y-%m-%d %H:%M:%S', c.at / 1000.0, 'unixepoch') as created_at,
     c.command_id,
     (
         select p.prompt

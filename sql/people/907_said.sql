@@ -44,17 +44,17 @@ where h.content_id is not null
     );
 
 create view said as
--- All that was said, done and read in runs, a row a text: select run, turn, kind, path from said where text like '%port%'
--- order by at desc. 'kind' is prompt, response, reasoning, command (from outside a turn), result (of a command), error,
--- proposal (a command line, a question or a file), decision, entry (what was written to one, the output of processes
--- too) or read (a file or another shared entry that was in full view). 'at' is in UTC.
+-- All that was said, done and read in runs, a row a text: select run, turn, kind, path from said where body like '%port%'
+-- order by created_at desc. 'kind' is prompt, response, reasoning, command (from outside a turn), result (of a command),
+-- error, proposal (a command line, a question or a file), decision, entry (what was written to one, the output of
+-- processes too) or read (a file or another shared entry that was in full view). 'created_at' is in UTC.
 select
     r.alias as run,
     null as turn,
-    strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as at,
+    strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as created_at,
     'prompt' as kind,
     'run://' || r.alias as path,
-    l.prompt as text
+    l.prompt as body
 from loops as l
 join runs as r on r.id = l.run_id
 union all

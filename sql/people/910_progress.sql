@@ -11,13 +11,13 @@ where false;
 
 create view run_progress as
 -- What happened in a run after an event: select * from run_progress where run = 'demo' and event_id > :last order by
--- event_id. It reads the new events, not all entries of the run. 'at' is the time in UTC.
+-- event_id. It reads the new events, not all entries of the run. 'created_at' is the time in UTC.
 select
     r.alias as run, ev.id as event_id, 'turn' as type, t.sequence as turn, t.context_tokens,
     b.ceiling,
     (select c.cost from _run_costs as c where c.run_id = r.id) as cost,
     null as action, null as target, null as status, null as outcome, null as body, null as path,
-    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch') as at
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch') as created_at
 from events as ev
 join turns as t on t.id = ev.turn_id
 join runs as r on r.id = ev.run_id

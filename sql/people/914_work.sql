@@ -17,7 +17,7 @@ create view open_work as
 -- The prompts that have not ended, and what each waits for: select * from open_work. 'state' is running (a process drives
 -- it), waiting (for a person), queued (behind another prompt of its run) or stopped (no process drives it: resume it).
 -- 'waits_for' is model, command, run (one that it gave work to), person, prompt, driver or engine; 'what' says which.
--- 'holder' is the process that drives it, as JSON, 'lease_until' when its lease expires unless it is renewed.
+-- 'holder' is the process that drives it, as JSON, 'lease_expires_at' when its lease expires unless it is renewed.
 select
     w.run,
     w.loop,
@@ -53,9 +53,9 @@ select
     end as what,
     w.turn,
     w.prompt,
-    strftime('%Y-%m-%d %H:%M:%S', w.since / 1000.0, 'unixepoch') as since,
+    strftime('%Y-%m-%d %H:%M:%S', w.since / 1000.0, 'unixepoch') as began_at,
     w.holder,
-    strftime('%Y-%m-%d %H:%M:%S', w.expires_at / 1000.0, 'unixepoch') as lease_until
+    strftime('%Y-%m-%d %H:%M:%S', w.expires_at / 1000.0, 'unixepoch') as lease_expires_at
 from (
     select
         r.id as run_id,
@@ -134,7 +134,7 @@ select
     (select group_concat(value, ', ') from json_each(t.modes)) as modes,
     (select group_concat(value, ', ') from json_each(t.hidden_by)) as hidden_by,
     coalesce(c.calls, 0) as calls,
-    strftime('%Y-%m-%d %H:%M:%S', c.last_at / 1000.0, 'unixepoch') as last_called,
+    strftime('%Y-%m-%d %H:%M:%S', c.last_at / 1000.0, 'unixepoch') as last_called_at,
     t.meaning,
     t.schema
 from tools as t
@@ -259,11 +259,11 @@ order by 1, 2, 3;
 create view event_list as
 -- What happened in the file, in order, one row an event: select * from event_list where id > :last order by id. 'type' is
 -- such as loop.status, turn.asked or entry.written; 'path' is that of the entry that it is about, 'detail' JSON. 'day' and
--- 'at' are in UTC. 'run' is null for what is about no run, and for a run that was purged.
+-- 'created_at' are in UTC. 'run' is null for what is about no run, and for a run that was purged.
 select
     ev.id,
     date(ev.at / 1000.0, 'unixepoch') as day,
-    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch') as at,
+    strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch') as created_at,
     r.alias as run,
     t.sequence as turn,
     ev.kind as type,

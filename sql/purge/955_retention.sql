@@ -37,7 +37,7 @@ create view idle_runs as
 select
     t.alias as run,
     t.run_id,
-    strftime('%Y-%m-%d %H:%M:%S', t.rests_since / 1000.0, 'unixepoch') as idle_since,
+    strftime('%Y-%m-%d %H:%M:%S', t.rests_since / 1000.0, 'unixepoch') as last_active_at,
     max((julianday('now') - 2440587.5) - t.rests_since / 86400000.0, 0.0) as idle_days,
     strftime('%Y-%m-%d %H:%M:%S', t.archived_at / 1000.0, 'unixepoch') as archived_at,
     exists (

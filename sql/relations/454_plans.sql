@@ -129,8 +129,8 @@ cross join json_each((
 
 create view plan_steps as
 -- The steps of each plan: the line of its body, depth (from 1), number such as 2.1, status (pending, in_progress, done,
--- skipped) and text.
-select r.alias as run, s.path as plan, s.line, s.depth, s.number, s.status, s.text
+-- skipped) and body.
+select r.alias as run, s.path as plan, s.line, s.depth, s.number, s.status, s.text as body
 from runs as r
 cross join _plan_steps as s on s.run_id = r.id;
 

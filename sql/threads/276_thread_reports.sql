@@ -33,7 +33,7 @@ select
     t.priority,
     t.purpose,
     t.added_by,
-    strftime('%Y-%m-%d %H:%M:%S', nullif(t.created_at, 0) / 1000.0, 'unixepoch') as added
+    strftime('%Y-%m-%d %H:%M:%S', nullif(t.created_at, 0) / 1000.0, 'unixepoch') as created_at
 from threads as t
 left join runs as r on r.id = t.run_id
 left join projects as j on j.id = t.project_id

@@ -231,8 +231,8 @@ create view _run_story__workflows as
 select
     s.run, 1 as loop, null as turn, 0 as place, row_number() over (partition by s.run order by s.layer, s.step) as step,
     'step' as kind, 'step' as action, s.step as target, coalesce(s.status, 100) as status, s.state as outcome,
-    null as exit_code, s.seconds, null as changes, null as outputs, null as decided_by, substr(s.answer, 1, 1000) as text,
-    s.state || coalesce(', run ' || s.child, '') || coalesce(': ' || s.reason, '') as message, s.started_at as at
+    null as exit_code, s.seconds, null as changes, null as outputs, null as decided_by, substr(s.answer, 1, 1000) as body,
+    s.state || coalesce(', run ' || s.child, '') || coalesce(': ' || s.reason, '') as message, s.started_at as created_at
 from step_list as s
 where s.state <> 'waiting';
 

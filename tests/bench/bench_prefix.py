@@ -47,10 +47,10 @@ def packets(act: Act, turns: int) -> list[str]:
         result = db.run("Compare the notes.", run="bench", max_turns=turns + 1)
         assert (result.status, result.turns) == (200, turns), result
         rows = db.rows(
-            "select group_concat(text, '') as text from (select turn, text from packet_texts order by turn, ordinal) "
+            "select group_concat(body, '') as body from (select turn, body from packet_texts order by turn, ordinal) "
             "group by turn order by turn"
         )
-    return [row["text"] for row in rows]
+    return [row["body"] for row in rows]
 
 
 def _lines(name: str, sent: list[str]) -> list[Line]:

@@ -128,8 +128,10 @@ def measure_prefix() -> Figures:
             model = write_script(folder / "script.jsonl", act, 30)
             assert db.run("Compare the notes.", run="bench", model=model, max_turns=31).turns == 30
             sent: dict[int, str] = {}
-            for row in db.rows("select turn, text from packet_texts order by turn, ordinal"):
-                sent[row["turn"]] = sent.get(row["turn"], "") + row["text"]
+            for row in db.rows("select * from packet_texts order by turn, ordinal"):
+                sent[row["turn"]] = sent.get(row["turn"], "") + row.get(
+                    "body", row.get("text")
+                )  # text: in older revisions
         shares = [common(*pair) / len(pair[1]) for pair in pairwise(sent.values())]
         yield f"prefix kept, {name}", "%", 100 * mean(shares)
 

@@ -115,7 +115,7 @@ def test_killed_process_is_interrupted_and_told_and_never_started_again(
         interrupted = [shell["turn"] for shell in shells if shell["outcome"] == "interrupted"]
         assert len(interrupted) <= 1
         for turn in interrupted:
-            packet = db.value("select text from packet_texts where turn = ? and role = 'user'", (turn + 1,))
+            packet = db.value("select body from packet_texts where turn = ? and role = 'user'", (turn + 1,))
             assert re.search(rf'{{"turn":{turn},"action":"sh",.*"outcome":"interrupted"', packet), packet
     # a marker of an interrupted process may hold its start, its end or neither; every other one holds both
     for turn, text in _markers(case.root).items():

@@ -90,8 +90,8 @@ def stock(db: engine.Database, run: str) -> dict[str, tuple[Any, ...]]:
 def sent(db: engine.Database, run: str) -> dict[int, list[str]]:
     """The messages of each turn of a run as they are kept."""
     turns: dict[int, list[str]] = {}
-    for row in db.rows("select turn, text from packet_texts where run = ? order by turn, ordinal", (run,)):
-        turns.setdefault(row["turn"], []).append(row["text"])
+    for row in db.rows("select turn, body from packet_texts where run = ? order by turn, ordinal", (run,)):
+        turns.setdefault(row["turn"], []).append(row["body"])
     return turns
 
 

@@ -19,7 +19,7 @@ from engine.mcp import Server
 
 SERVERS = Path(__file__).parent.parent / "servers"
 LOG = "select action, status, body from run_log where run = 'demo' and turn > 0 and action not in ('update', 'error')"
-TOLD = "select group_concat(text, '') from packet_texts where run = 'demo' and turn = ? and role = 'system'"
+TOLD = "select group_concat(body, '') from packet_texts where run = 'demo' and turn = ? and role = 'system'"
 
 
 def office(name: str = "office", **given: Any) -> Server:

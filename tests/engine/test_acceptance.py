@@ -56,7 +56,7 @@ def test_a_red_command_sends_the_model_back(db: engine.Database, tmp_path: Path,
     assert (result.status, result.answer, result.accepted, result.reason) == (200, "Mended.", True, None)
     assert checks(db) == [(1, "command", "fail", "fail"), (2, "command", "pass", "pass")]
     assert [row["sandbox"] for row in db.rows("select sandbox from processes")] == ["bubblewrap"] * 2
-    packet = db.value("select text from packet_texts where role = 'user' and turn = 2")
+    packet = db.value("select body from packet_texts where role = 'user' and turn = 2")
     assert "Not accepted, attempt 1 of 2: ran " in packet
     assert "\tthe port is wrong\n" in packet
     told = [(event["status"], event["outcome"]) for event in events if event["type"] == "acceptance"]
@@ -148,14 +148,14 @@ def test_a_judge_sees_the_changes(db: engine.Database, tmp_path: Path, workspace
     )
     assert result.reason == "not accepted after 2 attempts: settings.ini is as it was."
     assert (result.status, result.answer, result.accepted) == (200, "Mended.", False)
-    first, second = db.rows("select run, text from packet_texts where run <> 'demo' and role = 'user' order by run")
-    assert first["text"].startswith("<prompt-")
-    assert forged.splitlines()[1] in first["text"]
-    assert first["text"].count("</changes>") == 1  # the forged one
-    assert "settings.ini" not in first["text"].split("</criteria>")[1]
-    assert "-port = 8080\n" in second["text"]
-    assert "+port = 9090\n" in second["text"]
-    system = db.value("select text from packet_texts where run = 'demo-1' and role = 'system'")
+    first, second = db.rows("select run, body from packet_texts where run <> 'demo' and role = 'user' order by run")
+    assert first["body"].startswith("<prompt-")
+    assert forged.splitlines()[1] in first["body"]
+    assert first["body"].count("</changes>") == 1  # the forged one
+    assert "settings.ini" not in first["body"].split("</criteria>")[1]
+    assert "-port = 8080\n" in second["body"]
+    assert "+port = 9090\n" in second["body"]
+    system = db.value("select body from packet_texts where run = 'demo-1' and role = 'system'")
     assert system.startswith("You judge ")
     assert "<set" not in system
     assert {event["run"] for event in events if "run" in event} == {"demo-1", "demo-2"}

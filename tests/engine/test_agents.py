@@ -26,7 +26,7 @@ from engine.terminal.proposals import instruction_lines
 
 def sent(db: engine.Database, turn: int, role: str, run: str = "demo") -> str:
     return str(
-        db.value("select text from packet_texts where run = ? and turn = ? and role = ?", (run, turn, role)),
+        db.value("select body from packet_texts where run = ? and turn = ? and role = ?", (run, turn, role)),
     )
 
 
@@ -221,7 +221,7 @@ def test_references_are_chosen_by_settings_addresses_too(db: engine.Database, ro
     db.execute("update settings set value = '1' where name = 'external_references'")
     db.run("Again", run="other", model=script(root.parent, DONE), root=root)
     said = db.value(
-        "select group_concat(text, '') from packet_texts where run = 'other' and turn = 1 and role = 'system'"
+        "select group_concat(body, '') from packet_texts where run = 'other' and turn = 1 and role = 'system'"
     )
     assert "* docs/testing.md" not in said
     assert "* docs/sql.md - SQL\n* https://example.org/a?b=c - site\n" in said
@@ -307,7 +307,7 @@ def test_layers_tell_what_said_each_piece(db: engine.Database, root: Path) -> No
     drive(db, root, DONE)
     with closing(sqlite3.connect(db.path)) as stock:
         rows = stock.execute(
-            "select layer, source, text from prompt_layers where run = 'demo' order by ordinal"
+            "select layer, source, body from prompt_layers where run = 'demo' order by ordinal"
         ).fetchall()
     assert "".join(text for *_, text in rows) == sent(db, 1, "system")
     said = {(layer, source): text for layer, source, text in rows if layer != "engine"}
@@ -328,7 +328,7 @@ def test_a_run_and_a_prompt_add_to_the_message(db: engine.Database, root: Path) 
     drive(db, root, DONE, system_prompt="")
     found = [
         [
-            (row["layer"], row["source"], row["text"])
+            (row["layer"], row["source"], row["body"])
             for row in db.rows("select * from prompt_layers where turn = ? and layer in ('session', 'task')", (turn,))
         ]
         for turn in (1, 2, 3)

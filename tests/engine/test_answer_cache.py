@@ -63,7 +63,7 @@ def test_nearly_the_same_prompt_has_the_answer_of_before(db: engine.Database, tm
     assert 0.85 <= hit["similarity"] < 1
     told = db.value("select message from model_calls order by id desc limit 1")
     assert told.startswith("from the cache: turn 1 of run one, similarity 0.9")
-    assert NEAR in db.value("select text from packet_texts where run = 'two' and role = 'user'"), (
+    assert NEAR in db.value("select body from packet_texts where run = 'two' and role = 'user'"), (
         "the packet is its own"
     )
     assert db.value("select hits from cached_answers") == 1

@@ -70,7 +70,7 @@ def test_a_model_that_never_archives_goes_through(db: engine.Database, tmp_path:
         records = [row["written"] for row in found if row["turn"] == turn and row["path"].startswith("log://")]
         assert facts == sorted(facts)
         assert all(written < turn - 20 for written in records)
-    packet = db.value("select text from packet_texts where run = 'demo' and turn = 100 and role = 'user'")
+    packet = db.value("select body from packet_texts where run = 'demo' and turn = 100 and role = 'user'")
     for kept in ("known://plan", "unknown://why", "Find all", "known://f98"):
         assert kept in packet
     assert "<<:::known://f1\n" not in packet

@@ -300,7 +300,7 @@ def test_no_path_of_a_model_leads_out_of_the_root(folder: Path, tmp_path: Path, 
         assert after == before, deed
     with library.open(database(folder), read_only=True) as db:
         assert db.value("select count(distinct run) from packet_texts") == len(DEEDS)
-        assert db.rows("select run from packet_texts where text like '%Zwetschge%'") == []
+        assert db.rows("select run from packet_texts where body like '%Zwetschge%'") == []
 
 
 @pytest.mark.parametrize("name", [".git/config", ".engine/engine.db", ".GIT/hooks/x"])

@@ -35,7 +35,7 @@ def test_a_hit_names_its_run_turn_and_kind_and_holds_the_text(folder: Path) -> N
     found = hits(folder, "port is 8080", "demo")
     assert {(hit["run"], hit["turn"], hit["kind"]) for hit in found} >= {("demo", 2, "read"), ("demo", 2, "response")}
     assert all("port is 8080" in str(hit["snippet"]) and len(str(hit["snippet"])) <= 180 for hit in found)
-    assert [hit["at"] for hit in found] == sorted((hit["at"] for hit in found), reverse=True)
+    assert [hit["created_at"] for hit in found] == sorted((hit["created_at"] for hit in found), reverse=True)
 
 
 def test_all_runs_are_searched_unless_one_is_named(folder: Path) -> None:

@@ -127,7 +127,7 @@ def test_a_cycle_is_told_to_the_person_alone(folder: Path, period: int) -> None:
     ]
     with library.open(database(folder)) as db:
         assert db.value("select count(*) from turn_errors") == 0
-        assert db.value("select count(*) from packet_texts where role = 'user' and text like '%strike%'") == 0
+        assert db.value("select count(*) from packet_texts where role = 'user' and body like '%strike%'") == 0
     assert "strikes" in engine(folder, "show", "demo").stdout
 
 

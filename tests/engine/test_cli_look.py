@@ -449,10 +449,10 @@ def test_log_is_in_order_and_can_be_cut_to_a_turn(folder: Path) -> None:
 
 def test_packet_prints_what_was_sent_to_the_byte(folder: Path) -> None:
     with library.open(database(folder)) as db:
-        sent = db.rows("select turn, role, text from packet_texts order by turn, ordinal")
+        sent = db.rows("select turn, role, body from packet_texts order by turn, ordinal")
     latest = engine(folder, "packet").stdout
-    assert all(row["text"] in latest for row in sent if row["turn"] == 2)
-    assert engine(folder, "packet", "demo", "1", "--role", "user").stdout == sent[1]["text"] + "\n"
+    assert all(row["body"] in latest for row in sent if row["turn"] == 2)
+    assert engine(folder, "packet", "demo", "1", "--role", "user").stdout == sent[1]["body"] + "\n"
     assert [row["sha256"] != "" for row in json.loads(engine(folder, "packet", "demo", "1", "--json").stdout)] == [
         True,
         True,

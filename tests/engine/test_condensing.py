@@ -104,7 +104,7 @@ def test_a_packet_that_is_still_too_long_goes_down_the_ladder(db: engine.Databas
     assert db.run("Go", model=model, context_limit=limit, condense_ratio=0.75).status == 200
     steps = db.rows("select step, count(*) as entries from demotions group by step order by step")
     assert steps == [{"step": 1, "entries": 5}, {"step": 3, "entries": 9}]
-    packet = db.value("select text from packet_texts where turn = 3 and role = 'user'")
+    packet = db.value("select body from packet_texts where turn = 3 and role = 'user'")
     assert packet.count("Condensed: 5 old results") == packet.count("Context overflow: ") == 1
     assert db.value("select context_tokens <= (select ceiling from _loop_ceilings) from turns where sequence = 3")
 
@@ -179,7 +179,7 @@ def test_the_file_that_was_read_last_is_the_last_to_go(db: engine.Database, tmp_
     result = db.run("Go", model=script(tmp_path, *reads(7), DONE), run="demo", root=root, context_limit=18_000)
     assert result.status == 200
     for turn in range(2, 9):
-        text = db.value("select text from packet_texts where turn = ? and role = 'user'", (turn,))
+        text = db.value("select body from packet_texts where turn = ? and role = 'user'", (turn,))
         assert f"file {turn - 2} word word" in text.partition("<visible>")[2], f"turn {turn} sees what it has just read"
     assert db.value("select max(context_tokens) <= (select ceiling from _loop_ceilings) from turns")
 

@@ -16,7 +16,7 @@ from driving import script
 from loopback import saying, serving
 
 import engine
-from engine.driving.runs import Result
+from engine.contract import Result
 from engine.models.protocol import finish_reason
 
 CONFIG = "A = 1\nB = 2\nC = 3\nD = 4\nE = 5\n"
@@ -38,7 +38,7 @@ def check(db: engine.Database, result: Result, root: Path) -> None:
     row = db.row("select state, outcome, status from command_results where action = 'set' and turn = 1")
     assert row == {"state": "failed", "outcome": "truncated", "status": 422}
     assert "in one <set>, then each further part" in db.value(
-        "select text from packet_texts where turn = 2 and role = 'user'"
+        "select body from packet_texts where turn = 2 and role = 'user'"
     )
 
 

@@ -121,7 +121,7 @@ def test_users_decide_each_for_himself_and_see_nobody_else(data: Path) -> None:
     for user in users:
         assert (data / user / "files" / "notes.md").read_text() == "one\n"
         with engine.open(data / user / "agent.db", read_only=True) as db:
-            assert db.sql("select decision, decided_by, reason from decisions order by decided") == [
+            assert db.sql("select decision, decided_by, reason from decisions order by decided_at") == [
                 {"decision": "accept", "decided_by": user, "reason": None},
                 {"decision": "reject", "decided_by": user, "reason": "not this one"},
             ]

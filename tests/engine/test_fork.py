@@ -45,8 +45,8 @@ def test_the_childs_packet_has_what_the_parents_had(db: engine.Database, parent:
     child = db.fork(parent, "child", at=3)
     result = db.run("Keep notes", run=child, model=script(tmp_path, DONE))
     assert result.turns == 1
-    of_child = db.value("select text from packet_texts where run = 'child' and turn = 3 and role = 'user'")
-    of_parent = db.value("select text from packet_texts where run = 'parent' and turn = 3 and role = 'user'")
+    of_child = db.value("select body from packet_texts where run = 'child' and turn = 3 and role = 'user'")
+    of_parent = db.value("select body from packet_texts where run = 'parent' and turn = 3 and role = 'user'")
     for section in ("summary", "visible"):
         start, end = f"<{section}>", f"</{section}>"
         assert (

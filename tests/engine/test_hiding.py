@@ -178,7 +178,7 @@ def test_a_model_is_asked_to_leave_names_out_while_it_is_on(folder: Path, tmp_pa
     for words, env in (((), {}), (("--demo",), {}), ((), {"ENGINE_DEMO": "1"})):
         assert engine(folder, *run, *words, "Go", env=env).returncode == 0
     with library.open(database(folder), read_only=True) as db:
-        texts = [text for (text,) in db.tuples("select text from packet_texts where role = 'system' order by turn")]
+        texts = [text for (text,) in db.tuples("select body from packet_texts where role = 'system' order by turn")]
     assert ["# Shared screen\n\nOthers look at this screen." in text for text in texts] == [False, True, True]
 
 

@@ -79,7 +79,7 @@ def told(db: engine.Database, root: Path) -> dict[str, Any]:
     return {
         "loops": db.rows("select status, reason, answer, streak from loops"),
         "turns": db.rows("select sequence, status, response, cost, fingerprint, streak from turns order by id"),
-        "packets": db.rows("select turn, role, text from packet_texts order by turn, role"),
+        "packets": db.rows("select turn, role, body from packet_texts order by turn, role"),
         "commands": db.rows("select turn_id, ordinal, action, path, state, outcome, message from commands order by id"),
         "entries": db.rows("select path, visibility, state, outcome, body from known_entries order by path"),
         "decisions": db.rows("select path, decision, body from resolutions order by id"),
@@ -206,5 +206,5 @@ def test_a_process_that_is_interrupted_is_told_and_not_run_again(tmp_path: Path)
             ("set", "failed", "aborted"),
             ("update", "resolved", None),
         ]
-        assert "interrupted" in db.value("select text from packet_texts where turn = 2 and role = 'user'")
+        assert "interrupted" in db.value("select body from packet_texts where turn = 2 and role = 'user'")
         assert ran.read_text() == "x\n"

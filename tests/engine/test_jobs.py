@@ -76,7 +76,7 @@ def body(db: engine.Database, path: str) -> str:
 
 def packet(db: engine.Database, turn: int) -> str:
     """The last message of the packet of a turn, as the model got it."""
-    query = "select text from packet_texts where run = 'demo' and turn = ? and role = 'user'"
+    query = "select body from packet_texts where run = 'demo' and turn = ? and role = 'user'"
     return str(db.value(query, (turn,)))
 
 
@@ -546,7 +546,7 @@ def test_what_a_job_changes_is_its_own_until_it_has_ended() -> None:
         db.insert("finish_job", effect_id=1, exit_code=0)
         next_turn(db, "<think>c</think>")
         next_turn(db, "<think>d</think>")
-        found = db.tuples("select turn, cause, command, decided_by from file_changes order by at")
+        found = db.tuples("select turn, cause, command, decided_by from file_changes order by created_at")
     assert found == [
         (1, "process", "serve", "Ada"),
         (1, "process", "serve", "Ada"),

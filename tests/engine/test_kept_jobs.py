@@ -75,7 +75,7 @@ def ended(db: engine.Database) -> dict[str, Any] | None:
 
 
 def packet(db: engine.Database, turn: int) -> str:
-    query = "select text from packet_texts where run = 'demo' and turn = ? and role = 'user'"
+    query = "select body from packet_texts where run = 'demo' and turn = ? and role = 'user'"
     return str(db.value(query, (turn,)))
 
 

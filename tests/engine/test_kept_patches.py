@@ -41,7 +41,7 @@ def test_accepted_edits_are_entries_that_are_archived(db: engine.Database, tmp_p
         "visible",
     )
     assert kept["patch://turn_2/old.txt"] == ("--- a/old.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n", "archived")
-    sent = dict(db.tuples("select turn, text from packet_texts where role = 'user'"))
+    sent = dict(db.tuples("select turn, body from packet_texts where role = 'user'"))
     assert "patch://" not in sent[3], "it takes no room until it is got"
     assert "+9090" in sent[4]
 

@@ -52,7 +52,7 @@ def test_as_much_as_has_to_is_put_in_short_and_can_be_had_again(db: engine.Datab
     errors = [event["path"] for event in events if event["type"] == "error"]
     assert errors == told(db) == [f"log://turn_{turn}/error/budget" for turn in (2, 3)], "told once in each packet"
     assert max(sent(db)) <= ceiling_of(db)
-    text = db.value("select text from packet_texts where turn = 2 and role = 'user'")
+    text = db.value("select body from packet_texts where turn = 2 and role = 'user'")
     assert "* known://0 (turn 1, " in text
     shown = dict(db.tuples("select path, visibility from known_entries where path like 'known://%'"))
     assert shown["known://0"] == "visible", "it was got again, and others had to go"
@@ -83,7 +83,7 @@ def test_an_oversized_first_prompt_is_put_in_short_and_kept(db: engine.Database,
     assert db.value("select group_concat(step || ' ' || path) from demotions") == "4 prompt://1"
     prompt = db.row("select visibility, length(body) as chars from known_entries where path = 'prompt://1'")
     assert prompt == {"visibility": "summarized", "chars": len("Read this. " + LONG * 20)}
-    text = db.value("select text from packet_texts where role = 'user'")
+    text = db.value("select body from packet_texts where role = 'user'")
     assert "Read this." in text, "its beginning still says what is to be done"
     assert "Context overflow" in text
 

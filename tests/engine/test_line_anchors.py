@@ -57,8 +57,8 @@ def test_an_edit_names_the_anchors_that_were_shown(db: engine.Database, folder: 
     assert "## Line anchors" in editor.asked[1]
     assert re.search(r"\n3:[0-9a-f]{3}\|port = 80\n", editor.asked[1])
     assert re.search(r"\n1:[0-9a-f]{3}\|port = 8080\n", editor.asked[2])
-    kept = db.rows("select group_concat(text, '') as text from packet_texts where turn = 2")
-    assert "|port = 80\n" in kept[0]["text"]
+    kept = db.rows("select group_concat(body, '') as body from packet_texts where turn = 2")
+    assert "|port = 80\n" in kept[0]["body"]
 
 
 def test_a_stale_anchor_changes_nothing_and_tells_the_lines(db: engine.Database, folder: Path) -> None:

@@ -84,7 +84,7 @@ def test_the_end_of_a_prompt_that_is_too_long_stays_in_view(db: engine.Database,
         "Look at this log.\n" + "".join(f"line {n}\n" for n in range(20_000)) + "\nWhich of the lines is the last one?"
     )
     db.run(prompt, run="demo", model=script(tmp_path, DONE), context_limit=32_000)
-    packet = "".join(row["text"] for row in db.rows("select text from packet_texts"))
+    packet = "".join(row["body"] for row in db.rows("select body from packet_texts"))
     assert "Look at this log." in packet
     assert "Which of the lines is the last one?" in packet
     assert "characters left out; get prompt://1 with char and chars reads them" in packet

@@ -137,7 +137,7 @@ def test_a_rejection_with_a_reason_goes_on_and_the_next_packet_shows_it(
     result = db.resume("demo")
     assert (result.status, result.answer, result.turns) == (200, "Done it.", 2)
     assert log_of(db, "demo")[1][2:] == ("failed", "aborted")
-    packet = db.value("select text from packet_texts where turn = 2 and role = 'user'")
+    packet = db.value("select body from packet_texts where turn = 2 and role = 'user'")
     assert "not that file" in packet
     assert not (workspace_dir / "a.txt").exists()
 
@@ -158,7 +158,7 @@ def test_a_cycle_ends_the_loop_and_the_model_is_not_told(db: engine.Database, tm
     assert (result.status, result.reason) == (499, f'stopped: the same {what} over and over; "Go" is not done')
     assert result.turns == 3 * period + 2, "the third repeat is the first strike"
     assert db.value("select count(*) from turn_errors") == 0
-    assert "over and over" not in "".join(row["text"] for row in db.rows("select text from packet_texts"))
+    assert "over and over" not in "".join(row["body"] for row in db.rows("select body from packet_texts"))
 
 
 def test_a_cycle_longer_than_the_limit_is_none(db: engine.Database, tmp_path: Path) -> None:

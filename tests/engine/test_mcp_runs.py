@@ -136,7 +136,7 @@ def test_a_picture_of_a_result_is_shown_to_a_model_that_sees(tmp_path: Path) -> 
         row = db.row("select line, is_sent from packet_pictures where run = 'demo' and turn = 2")
         assert row == {"line": "PNG picture, 1 × 1 pixels, 69 bytes", "is_sent": 1}
         assert db.value("select count(*) from pictures") == 1
-        texts = db.tuples("select text, sha256 from packet_texts where run = 'demo'")
+        texts = db.tuples("select body, sha256 from packet_texts where run = 'demo'")
         assert [digest(text).hex() for text, _ in texts] == [sha256 for _, sha256 in texts]
     audit(tmp_path / "t.db")
 
@@ -497,7 +497,7 @@ def test_a_server_in_a_sandbox_reaches_the_project_alone(tmp_path: Path) -> None
     with engine.open(tmp_path / "t.db", mcp=[Server("own", ["python3", "x"], sandbox=True)]) as db:
         # without a folder there is nothing to confine it to
         assert db.run("Go", run="none", model=script(tmp_path, DONE)).status == 200
-        assert "its run has no folder" in db.value("select text from mcp_log where run = 'none' and level = 'failed'")
+        assert "its run has no folder" in db.value("select body from mcp_log where run = 'none' and level = 'failed'")
 
 
 # 5. what is recorded
@@ -511,7 +511,7 @@ def test_calls_and_logs_can_be_asked_for_in_sql(tmp_path: Path) -> None:
             ("office", "say", '{"text":"hello"}', "resolved", None),
             ("office", "book", '{"room":"A"}', "resolved", "yolo"),
         ]
-        log = {(row["level"], row["text"]) for row in db.rows("select level, text from mcp_log")}
+        log = {(row["level"], row["body"]) for row in db.rows("select level, body from mcp_log")}
         assert ("info", "hello") in log
         assert ("stderr", "printed hello") in log
         assert ("connected", "MCP server office: 11 tools, 1 resource, 1 prompt") in log
@@ -550,7 +550,7 @@ def test_many_tools_are_narrowed_by_themselves(tmp_path: Path) -> None:
         told = db.value(TOLD, (1,))
         assert told.count("a tool of the MCP server hostile") <= 20
         assert len(told) < 40_000
-        log = db.value("select text from mcp_log where level = 'connected'")
+        log = db.value("select body from mcp_log where level = 'connected'")
         assert log == "MCP server hostile: 2,000 tools; left out: more than 2,000 tools"
         assert db.run("Use tool_17", run="all", model=script(tmp_path, DONE), narrow_tools=0).status in (200, 413)
 

@@ -96,7 +96,7 @@ def test_a_failing_embedder_leaves_words_and_is_told_once(db: engine.Database, t
     told = [event["body"] for event in events if event["type"] == "embedder"]
     assert told == ["embedder 'letters': RuntimeError: no weights; tools are found by their words alone"]
     assert (
-        db.rows("select tool, found_by, embedder from tool_choices where why = 'found'")
+        db.rows("select tool, found_by, embedder from tool_choices where reason = 'found'")
         == [{"tool": "rm", "found_by": "words", "embedder": None}] * 2
     )
 

@@ -128,8 +128,8 @@ def folder(tmp_path: Path) -> Path:
 
 def packets(db: engine.Database) -> str:
     """All packets of the run, in their order."""
-    rows = db.rows("select role, text from packet_texts where run = 'demo' order by turn, ordinal")
-    return "\n".join(f"[{row['role']}]\n{row['text']}" for row in rows)
+    rows = db.rows("select role, body from packet_texts where run = 'demo' order by turn, ordinal")
+    return "\n".join(f"[{row['role']}]\n{row['body']}" for row in rows)
 
 
 @pytest.mark.parametrize(("what", "needed", "use"), CASES, ids=[name for name, *_ in CASES])

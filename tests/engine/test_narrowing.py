@@ -28,7 +28,7 @@ def told(db: engine.Database, turn: int, run: str = "demo") -> list[str]:
 
 
 def choices(db: engine.Database, loop: int = 1) -> dict[str, str | None]:
-    return {row["tool"]: row["why"] for row in db.rows("select * from tool_choices where loop = ?", (loop,))}
+    return {row["tool"]: row["reason"] for row in db.rows("select * from tool_choices where loop = ?", (loop,))}
 
 
 def test_nothing_is_left_out_unasked(db: engine.Database, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_the_prompt_and_the_core_say_what_is_told(db: engine.Database, tmp_path:
         "rm": "found",
         **dict.fromkeys(("cp", "mv", "ask_user"), None),
     }
-    text = db.value("select text from packet_texts where run = 'demo' and turn = 1 and role = 'system'")
+    text = db.value("select body from packet_texts where run = 'demo' and turn = 1 and role = 'system'")
     assert "You MAY also call cp, mv, ask_user: " in text
 
 

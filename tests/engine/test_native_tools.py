@@ -287,5 +287,5 @@ def asked_with_a_picture(
     server.answers = [('<get path="dot"/>', []), ('<update status="200">done</update>', [])]
     result = db.run("Look", model=alias(db, actual, "xml"), root=root)
     assert result.status == 200
-    text = db.value("select text from packet_texts where turn = 2 and role = 'user'")
+    text = db.value("select body from packet_texts where turn = 2 and role = 'user'")
     return body, text, server.asked[1]["messages"][-1]["content"]

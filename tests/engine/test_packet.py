@@ -74,8 +74,8 @@ def test_what_is_kept_is_what_the_model_was_sent(db: engine.Database, listener: 
     db.insert("verb_set", run="demo", path="known://a", body="changed")
     assert len(listener.heard) == 4
     for number, messages in enumerate(listener.heard, 1):
-        rows = db.rows("select role, text, sha256 from packet_texts where turn = ? order by ordinal", (number,))
-        assert [(row["role"], row["text"]) for row in rows] == [(m.role, m.content) for m in messages]
+        rows = db.rows("select role, body, sha256 from packet_texts where turn = ? order by ordinal", (number,))
+        assert [(row["role"], row["body"]) for row in rows] == [(m.role, m.content) for m in messages]
         assert [row["sha256"] for row in rows] == [
             hashlib.sha256(message.content.encode()).hexdigest() for message in messages
         ]
@@ -162,16 +162,16 @@ def test_the_figures_of_the_budget_are_those_of_the_packet(
             "select id, sequence, chars_per_token, context_tokens, context_chars from turns where seen_at > 0"
         )
         for row in rows:
-            texts = db.rows("select text from packet_texts where turn = ? order by ordinal", (row["sequence"],))
-            chars = sum(len(text["text"]) for text in texts)
-            figures = budget(texts[-1]["text"])
+            texts = db.rows("select body from packet_texts where turn = ? order by ordinal", (row["sequence"],))
+            chars = sum(len(text["body"]) for text in texts)
+            figures = budget(texts[-1]["body"])
             assert (
                 figures["usage"]
                 == figures["usage_again"]
                 == row["context_tokens"]
                 == math.ceil(chars / row["chars_per_token"])
             )
-            premiums = premiums_of(texts[-1]["text"])
+            premiums = premiums_of(texts[-1]["body"])
             assert figures["floor"] + sum(premiums) + figures["system"] == figures["usage"], (
                 "as it is read, to the token"
             )
@@ -194,11 +194,11 @@ def test_the_figures_of_the_prompt_are_those_of_the_packet(db: engine.Database, 
     model = script(tmp_path, f"<set path='known://a'>{'x' * 300}</set>{GO_ON}", GO_ON, DONE)
     assert db.run("Go", model=model, run="demo", on_event=ask_for_figures).status == 200
     for row in db.rows("select sequence, context_tokens from turns where sequence >= ?", (first,)):
-        texts = db.rows("select text from packet_texts where turn = ? order by ordinal", (row["sequence"],))
-        figures = budget(texts[-1]["text"])
+        texts = db.rows("select body from packet_texts where turn = ? order by ordinal", (row["sequence"],))
+        figures = budget(texts[-1]["body"])
         stated = f'<prompt mode="act" tokenUsage="{row["context_tokens"]}" tokensFree="{figures["free"]}"'
-        assert texts[-1]["text"].startswith(stated)
-        assert figures["usage"] == row["context_tokens"] == math.ceil(sum(len(text["text"]) for text in texts) / 2)
+        assert texts[-1]["body"].startswith(stated)
+        assert figures["usage"] == row["context_tokens"] == math.ceil(sum(len(text["body"]) for text in texts) / 2)
 
 
 @examples(5)
@@ -208,7 +208,7 @@ def test_the_counts_of_the_budget_are_those_of_the_context(entries: list[tuple[s
         begin(db, "demo", "Go", model=script(Path(folder), DONE), context_limit=500_000)
         write_entries(db, entries)
         db.resume("demo")
-        figures = budget(db.value("select text from packet_texts where role = 'user'"))
+        figures = budget(db.value("select body from packet_texts where role = 'user'"))
         seen = [row["visibility"] for row in db.rows("select visibility from context_at where turn = 1")]
         assert (figures["visible"], figures["summarized"]) == (seen.count("visible"), seen.count("summarized"))
 
@@ -262,8 +262,8 @@ def test_what_an_entry_costs_is_what_its_text_measures(
 
 
 def show(db: engine.Database, turn: int) -> str:
-    rows = db.rows("select role, text from packet_texts where turn = ? order by ordinal", (turn,))
-    return "".join(f"======== {row['role']} ========\n{row['text']}\n" for row in rows)
+    rows = db.rows("select role, body from packet_texts where turn = ? order by ordinal", (turn,))
+    return "".join(f"======== {row['role']} ========\n{row['body']}\n" for row in rows)
 
 
 def compare(name: str, text: str) -> None:
@@ -341,7 +341,7 @@ def test_a_packet_of_remembered_rows_is_the_one_that_is_read_anew(changes: list[
 
 def test_a_scheme_that_is_hidden_leaves_the_packet(tmp_path: Path) -> None:
     model = script(tmp_path, '<set path="unknown://who">Who?</set>' + GO_ON, GO_ON, GO_ON, DONE)
-    texts = "select text from packet_texts where run = 'demo' and turn = ? and role = 'user'"
+    texts = "select body from packet_texts where run = 'demo' and turn = ? and role = 'user'"
     with engine.open(tmp_path / "t.db") as db:
 
         def hide(event: dict[str, Any]) -> None:
@@ -366,9 +366,9 @@ def test_a_time_stamp_stands_behind_all_that_a_provider_caches(tmp_path: Path) -
 
             model = script(tmp_path, f"<set path='known://a'>{'x' * 300}</set>{GO_ON}", GO_ON, DONE)
             assert db.run("Go", model=model, run="demo", on_event=pass_time).status == 200
-            rows = db.rows("select group_concat(text, '') as text from packet_texts where role = 'user' group by turn")
-            texts[setting] = [row["text"] for row in rows]
-            sizes = db.rows("select sum(length(text)) as n, turn from packet_texts group by turn order by turn")
+            rows = db.rows("select group_concat(body, '') as body from packet_texts where role = 'user' group by turn")
+            texts[setting] = [row["body"] for row in rows]
+            sizes = db.rows("select sum(length(body)) as n, turn from packet_texts group by turn order by turn")
             told = [row["context_tokens"] for row in db.rows("select context_tokens from turns order by sequence")]
             assert told == [math.ceil(row["n"] / 2) for row in sizes]
     stamps = [re.findall(r"^Time: (.*) UTC\.$", text, re.MULTILINE) for text in texts["1"]]
@@ -384,6 +384,6 @@ def test_a_time_stamp_names_the_second_and_the_step(tmp_path: Path) -> None:
     with fresh(clock=Clock()) as db:
         db.execute("update settings set value = '2' where name = 'time_stamps'")
         db.run("Go", model=script(tmp_path, GO_ON, DONE), run="demo", max_turns=8)
-        texts = [row["text"] for row in db.rows("select text from packet_texts where role = 'user' order by turn")]
+        texts = [row["body"] for row in db.rows("select body from packet_texts where role = 'user' order by turn")]
     assert [text.count("[2026-01-01T00:00:00Z] [Step ") for text in texts] == [1, 1]
     assert ["[Step 1/8]\nTurns: 8 of 8 left" in texts[0], "[Step 2/8]\nTurns: 7 of 8 left" in texts[1]] == [True, True]

@@ -54,7 +54,7 @@ def test_packets_around_a_power_of_ten_state_their_tokens(db: engine.Database, t
     assert db.run("Go on.", run="demo", model=model, max_turns=30).status == 200
     widths = set()
     for turn, text, system in db.tuples(
-        "select u.turn, u.text, s.text from packet_texts as u join packet_texts as s on s.run = u.run and s.turn = u.turn "
+        "select u.turn, u.body, s.body from packet_texts as u join packet_texts as s on s.run = u.run and s.turn = u.turn "
         "where u.run = 'demo' and u.role = 'user' and s.role = 'system' order by u.turn"
     ):
         stated = {int(found) for found in re.findall(r'tokenUsage(?:="| )(\d+)', text)}

@@ -22,7 +22,7 @@ def test_a_persona_is_added_used_and_kept(db: engine.Database, tmp_path: Path) -
     (tmp_path / "editor.md").write_text("\nYou edit.\n", encoding="utf-8")
     assert personas.add(db, tmp_path / "editor.md") == "editor"
     db.run("Look", run="demo", model=script(tmp_path, DONE), persona="editor")
-    system = db.value("select text from packet_texts where role = 'system'")
+    system = db.value("select body from packet_texts where role = 'system'")
     assert system.endswith("# Persona\n\nYou edit.\n")
     with pytest.raises(Conflict, match="runs have it, such as demo"):
         personas.remove(db, "editor")

@@ -114,8 +114,8 @@ def test_what_was_sent_is_kept_once_and_can_be_sent_again(db: engine.Database, f
         (message,) = (each for each in messages_of(db, turn["id"]) if each.role == "user")
         assert message.content == text(packets[turn["sequence"] - 1])
         assert [each.body for each in pictures_of(db, turn["id"])] == sent(packets[turn["sequence"] - 1])
-    for row in db.rows("select text, sha256 from packet_texts"):
-        assert digest(row["text"]).hex() == row["sha256"]
+    for row in db.rows("select body, sha256 from packet_texts"):
+        assert digest(row["body"]).hex() == row["sha256"]
 
 
 def test_a_model_that_does_not_see_gets_a_line(db: engine.Database, folder: Path) -> None:
@@ -225,7 +225,7 @@ def test_the_budget_counts_a_picture(db: engine.Database, folder: Path) -> None:
     packets = drive(db, folder, f'<get path="shot.png"/>{GO_ON}', f'<rm path="known://x"/>{GO_ON}', DONE)
     for number, packet in enumerate(packets, 1):
         stated = json.loads(re.search(r'tokenUsage="(\d+)"', text(packet))[1])  # type: ignore[index]
-        system = db.value("select text from packet_texts where turn = ? and role = 'system'", (number,))
+        system = db.value("select body from packet_texts where turn = ? and role = 'system'", (number,))
         chars = len(text(packet)) + len(system) + (2 * 425 if number > 1 else 0)
         assert stated == db.value("select context_tokens from turns where sequence = ?", (number,))
         assert db.value("select context_chars from turns where sequence = ?", (number,)) == chars

@@ -94,7 +94,7 @@ def test_a_plan_is_ticked_over_several_turns(tmp_path: Path) -> None:
     with fresh() as db:
         model = script(tmp_path, *answers)
         assert db.run("Which port?", run="demo", root=root, model=model, max_turns=9).status == 200
-        packets = db.tuples("select text from packet_texts where run = 'demo' and role = 'user' order by turn")
+        packets = db.tuples("select body from packet_texts where run = 'demo' and role = 'user' order by turn")
         plans = [re.findall(r"<plan>\n(.*?)\n</plan>", text, re.DOTALL) for (text,) in packets]
         assert plans[0] == []
         assert "- [ ] read\n- [ ] write\n" in plans[1][0]
@@ -103,12 +103,12 @@ def test_a_plan_is_ticked_over_several_turns(tmp_path: Path) -> None:
         assert db.row("select status, is_shown from plans") == {"status": "done", "is_shown": 0}
         # done: the next packet has none; taken back: it has
         assert db.run("And now?", run="demo", model=script(tmp_path, *answers, GO_ON, "Nothing.")).status == 200
-        assert "<plan>" not in db.value("select text from packet_texts where role = 'user' order by turn desc limit 1")
+        assert "<plan>" not in db.value("select body from packet_texts where role = 'user' order by turn desc limit 1")
         fork = db.run("Again", run="again", fork="demo", at=4, model=script(tmp_path, *answers[:3], "x"))
         assert fork.status == 200
         assert db.value("select status from plans where run = 'again'") == "in_progress"
         assert "- [ ] write" in db.value(
-            "select text from packet_texts where run = 'again' and role = 'user' order by turn desc limit 1"
+            "select body from packet_texts where run = 'again' and role = 'user' order by turn desc limit 1"
         )
 
 
@@ -122,7 +122,7 @@ def test_a_plan_stays_where_the_rest_is_archived(tmp_path: Path) -> None:
         result = db.run("Go", run="demo", model=script(tmp_path, *answers), context_limit=8_000)
         assert result.status == 200
         assert db.value("select count(*) from known_entries where visibility = 'archived' and scheme = 'known'") > 0
-        last = db.value("select text from packet_texts where role = 'user' order by turn desc limit 1")
+        last = db.value("select body from packet_texts where role = 'user' order by turn desc limit 1")
         assert "- [ ] keep me" in last
         assert db.value("select count(*) from plans where is_shown and visibility = 'visible'") == 1
 

@@ -66,14 +66,14 @@ def test_a_tool_and_its_effect_fill_entries_of_a_scheme_that_a_section_shows(run
         ["<weather>Basel</weather>", DONE],
         LOG,
         "select path, body, writer, visibility from known_entries where scheme = 'weather'",
-        "select text from packet_texts where turn = 2 order by ordinal",
+        "select body from packet_texts where turn = 2 order by ordinal",
         "select name from engine_modules",
     )
     assert log(result, 3) == [("weather",)]
     assert (result["status"], result["answer"]) == (200, "Done.")
     assert log(result)[0] == ("weather", "resolved", None, "Basel: rain")
     assert log(result, 1) == [("weather://Basel", "rain", "plugin", "summarized")]
-    system, user = (row["text"] for row in result["rows"][2])
+    system, user = (row["body"] for row in result["rows"][2])
     assert "<weather>Basel</weather> asks for the sky" in system
     assert "keeps a failure" not in system, "the rationale is not for the model"
     assert "</summary>\n<forecast>\nBasel ☔\n</forecast>\n<log>" in user.replace("\n\n", "\n")
@@ -83,12 +83,12 @@ def test_a_plugin_projects_the_bodies_of_its_scheme(run: Any) -> None:
     """spec: @plugin_projections"""
     result = run(
         ["<weather>Basel</weather>" + GO_ON, '<get path="weather://Basel"/>' + GO_ON, DONE],
-        "select text from packet_texts where turn > 1 and role = 'user' order by turn",
+        "select body from packet_texts where turn > 1 and role = 'user' order by turn",
         "select k.body, c.chars, c.summary_chars, c.shown from known_entries as k join contents as c on c.body = k.body "
         "where k.scheme = 'weather'",
     )
     short, whole = "\nBasel ☔\n:::weather://Basel", "\nOver Basel there is rain.\n:::weather://Basel"
-    texts = [row["text"] for row in result["rows"][0]]
+    texts = [row["body"] for row in result["rows"][0]]
     assert [(short in text, whole in text) for text in texts] == [(True, False), (True, True)]
     assert log(result, 1) == [("rain", 25, 7, "Over Basel there is rain.")]
 
@@ -137,7 +137,7 @@ def test_a_file_is_still_good_when_the_plugin_is_gone(run: Any, tmp_path: Path) 
             == "No rule performs <weather>."
         )
         assert "weather>" not in db.value(
-            "select text from packet_texts where run = 'after' and role = 'system' limit 1"
+            "select body from packet_texts where run = 'after' and role = 'system' limit 1"
         )
         with pytest.raises(engine.ValidationError, match=r"400 weather : No rule performs <weather>\."):
             db.execute("insert into commands (run_id, writer, action) values (1, 'client', 'weather')")

@@ -27,8 +27,8 @@ from engine.models.protocol import Message
 
 
 def users(db: engine.Database, run: str = "demo") -> list[str]:
-    rows = db.rows("select text from packet_texts where run = ? and role = 'user' order by turn", (run,))
-    return [row["text"] for row in rows]
+    rows = db.rows("select body from packet_texts where run = ? and role = 'user' order by turn", (run,))
+    return [row["body"] for row in rows]
 
 
 def section(text: str, name: str) -> str:

@@ -41,7 +41,7 @@ def rows_of(db: engine.Database) -> dict[str, Any]:
 
 
 def packets(db: engine.Database) -> list[dict[str, Any]]:
-    return db.rows("select run, turn, role, sha256, text from packet_texts where run = 'keep' order by turn, ordinal")
+    return db.rows("select run, turn, role, sha256, body from packet_texts where run = 'keep' order by turn, ordinal")
 
 
 @pytest.mark.usefixtures("in_folder")

@@ -75,7 +75,7 @@ def test_a_driver_without_the_function_does_not_offer_it(tmp_path: Path) -> None
         return f"found {what}"
 
     answers = ["<find>a</find>" + GO_ON, DONE]
-    told = "select group_concat(text, '') from packet_texts where run = ? and role = 'system'"
+    told = "select group_concat(body, '') from packet_texts where run = ? and role = 'system'"
     with opened(tmp_path / "t.db", find) as own, engine.open(tmp_path / "t.db") as other:
         own.run("Go", run="own", model=script(tmp_path, *answers))
         other.run("Go", run="other", model=script(tmp_path, *answers))

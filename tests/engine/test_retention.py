@@ -116,7 +116,7 @@ def test_older_prompts_leave_the_log_beyond_max_history(db: library.Database, tm
     db.insert("set_layer", name="max_history", layer="file", value="1")
     for number in range(4):
         db.run(f"Prompt number {number}", run="demo", model=model(tmp_path, *[f"answer {n}" for n in range(4)]))
-    packet = db.value("select text from packet_texts where run = 'demo' and turn = 4 and role = 'user'")
+    packet = db.value("select body from packet_texts where run = 'demo' and turn = 4 and role = 'user'")
     assert [f"Prompt number {number}" in packet for number in range(4)] == [False, False, True, True]
     assert db.value("select visibility from known_entries where run = 'demo' and path = 'prompt://1'") == "archived"
 

@@ -66,12 +66,12 @@ def write_later(path: Path, text: str) -> None:
 def test_the_name_goes_to_a_fork_and_the_old_line_stays(
     db: engine.Database, workspace_dir: Path, after: dict[str, str], tmp_path: Path
 ) -> None:
-    sent = db.value("select text from packet_texts where run = 'demo' and turn = 2 and role = 'user'")
+    sent = db.value("select body from packet_texts where run = 'demo' and turn = 2 and role = 'user'")
     db.start("queued", run="demo")
     done = db.rewind("demo", 2)
     assert (done.run, done.old, done.files) == ("demo", "demo.1", [])
     assert texts(workspace_dir) == after
-    assert db.value("select text from packet_texts where run = 'demo.1' and turn = 2 and role = 'user'") == sent
+    assert db.value("select body from packet_texts where run = 'demo.1' and turn = 2 and role = 'user'") == sent
     assert db.value("select max(turn) from past_turns where run = 'demo'") == 1
     assert db.value("select count(*) from loops as l join runs as r on r.id = l.run_id where alias = 'demo.1'") == 2
     result = db.run("Another way", run="demo", model=script(tmp_path, DONE))

@@ -74,7 +74,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def packet(db: engine.Database, run: str, turn: int) -> str:
-    text = db.value("select text from packet_texts where run = ? and turn = ? and role = 'user'", (run, turn))
+    text = db.value("select body from packet_texts where run = ? and turn = ? and role = 'user'", (run, turn))
     assert isinstance(text, str)
     return text
 

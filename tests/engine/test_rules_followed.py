@@ -46,7 +46,7 @@ def packet(db: engine.Database, root: Path, prompt: str = "Go") -> tuple[str, li
     db.run(prompt, run="demo", model=script(root.parent, DONE, DONE, DONE, DONE), root=root, on_event=events.append)
     turn = db.value("select max(turn) from packet_texts where run = 'demo'")
     text = db.value(
-        "select group_concat(text, '') from packet_texts where run = 'demo' and role = 'user' and turn = ?", (turn,)
+        "select group_concat(body, '') from packet_texts where run = 'demo' and role = 'user' and turn = ?", (turn,)
     )
     return str(text), [each for each in events if each["type"] == "rules"]
 

@@ -34,7 +34,7 @@ from engine.skills import changing
 from engine.skills.sources import of_path
 
 ROOT = Path(__file__).parents[2]
-PACKETS = "select turn, role, sha256, text from packet_texts where run = ? order by turn, ordinal"
+PACKETS = "select turn, role, sha256, body from packet_texts where run = ? order by turn, ordinal"
 COSTS = "select status, turns, cost, created_at, updated_at from run_overview where run = ?"
 STEPS = (
     '<set path="known://a" tags="x,y">One {n}. ::: two</set>',
@@ -176,7 +176,7 @@ def test_an_imported_run_goes_on(db: engine.Database, tmp_path: Path) -> None:
     run = db.import_run(exported(db, "demo", tmp_path), trust=True)
     result = db.run("More", run=run, model=script(tmp_path, DONE, DONE, '<get path="known://a"/>' + GO_ON, DONE))
     assert result.status == 200
-    texts = [row["text"] for row in db.rows("select text from packet_texts where run = ? and turn = 4", (run,))]
+    texts = [row["body"] for row in db.rows("select body from packet_texts where run = ? and turn = 4", (run,))]
     assert any("The port is 1." in text for text in texts)
 
 

@@ -102,6 +102,6 @@ def test_searches_without_a_hit_a_missed_read_a_rejection_and_an_absolute_path(
     assert outcomes(db, "sh") == ["rejected"]
     assert outcomes(db, "set") == [None, "aborted", None]
     assert db.value("select max(streak) from turns") == 0
-    assert "keep the package, add to it" in db.value("select text from packet_texts where turn = 6 and role = 'user'")
+    assert "keep the package, add to it" in db.value("select body from packet_texts where turn = 6 and role = 'user'")
     assert (package / "calc" / "more.py").read_text() == "x = 1\n"
     assert (package / "calc" / "__init__.py").exists()

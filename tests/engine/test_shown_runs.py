@@ -45,7 +45,7 @@ def entry(db: engine.Database, path: str) -> dict[str, Any]:
 
 def sent(db: engine.Database, turn: int) -> str:
     """The user message of a turn."""
-    text = db.value("select text from packet_texts where run = 'shown' and turn = ? and role = 'user'", (turn,))
+    text = db.value("select body from packet_texts where run = 'shown' and turn = ? and role = 'user'", (turn,))
     return str(text)
 
 

@@ -95,7 +95,7 @@ def test_more_turns_go_on_where_it_stands_with_its_options(db: engine.Database, 
     assert {key: first[key] for key in ("prompt", "mode")} == {key: second[key] for key in ("prompt", "mode")}
     config = json.loads(db.value("select config from loops where sequence = 2"))
     assert config == {"max_turns": 5, "no_web": 1}
-    assert "known://a1" in db.value("select text from packet_texts where turn = 3 and role = 'user'")
+    assert "known://a1" in db.value("select body from packet_texts where turn = 3 and role = 'user'")
 
 
 def test_more_seconds_go_on(tmp_path: Path) -> None:

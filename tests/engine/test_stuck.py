@@ -64,7 +64,7 @@ def test_the_call_is_cut_off_and_the_loop_goes_on(db: engine.Database, stutterer
     assert first["response"].startswith("I should look")
     assert (first["completion_tokens"], first["streak"], first["status"]) == (None, 1, 102)
     assert db.value("select count(*) from known_entries where path = 'known://a'") == 0
-    assert "was stuck" in db.value("select text from packet_texts where turn = 2 and role = 'user'")
+    assert "was stuck" in db.value("select body from packet_texts where turn = 2 and role = 'user'")
 
 
 def test_one_that_ran_to_its_end_is_judged_alike(db: engine.Database, stutterer: Stutterer) -> None:

@@ -51,7 +51,7 @@ def results(db: library.Database, run: str = "demo") -> list[tuple[Any, ...]]:
 
 
 def packets(db: library.Database, turn: int) -> str:
-    return "".join(row["text"] for row in db.rows("select text from packet_texts where turn = ?", (turn,)))
+    return "".join(row["body"] for row in db.rows("select body from packet_texts where turn = ?", (turn,)))
 
 
 def test_a_script_runs_once_it_was_read(folder: Path, tmp_path: Path) -> None:

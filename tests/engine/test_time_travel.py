@@ -39,7 +39,7 @@ TURNS = (
 
 
 def user(db: engine.Database, run: str, turn: int) -> str:
-    return str(db.value("select text from packet_texts where run = ? and turn = ? and role = 'user'", (run, turn)))
+    return str(db.value("select body from packet_texts where run = ? and turn = ? and role = 'user'", (run, turn)))
 
 
 def seen(db: engine.Database, run: str, turn: int) -> list[dict[str, Any]]:

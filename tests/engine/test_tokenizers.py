@@ -46,8 +46,8 @@ def test_a_plugins_tokenizer_counts_in_place_of_the_rate(db: engine.Database, tm
     )
     assert db.run("Go", model=model, run="demo").status == 200
     for row in db.rows("select sequence, context_tokens from turns"):
-        texts = db.rows("select text from packet_texts where turn = ?", (row["sequence"],))
-        true = sum(len(text["text"].split()) for text in texts)
+        texts = db.rows("select body from packet_texts where turn = ?", (row["sequence"],))
+        true = sum(len(text["body"].split()) for text in texts)
         assert true <= row["context_tokens"] <= 1.04 * true
     assert db.value("select chars_per_token from loops") > 3
     assert len(words.counted) == len(set(words.counted)), "each part is counted once"
@@ -136,7 +136,7 @@ def test_a_run_is_counted_with_the_tokenizer_of_the_setting(
     assert count is not None
     for row in db.rows("select sequence, context_tokens from turns"):
         true = sum(
-            count(text["text"]) for text in db.rows("select text from packet_texts where turn = ?", (row["sequence"],))
+            count(text["body"]) for text in db.rows("select body from packet_texts where turn = ?", (row["sequence"],))
         )
         assert true <= row["context_tokens"] <= 1.04 * true
     assert (library == "tiktoken") == (db.value("select chars_per_token from loops") < 1.1)

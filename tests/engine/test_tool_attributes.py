@@ -144,6 +144,6 @@ def test_the_setting_has_the_same_bounds(db: engine.Database, value: str) -> Non
 
 def test_models_are_told_of_the_bounds(db: engine.Database, tmp_path: Path) -> None:
     db.run("Go", run="demo", model=script(tmp_path, DONE), root=tmp_path)
-    assert "timeout: 1 to 600 seconds" in db.value("select text from packet_texts where role = 'system'")
+    assert "timeout: 1 to 600 seconds" in db.value("select body from packet_texts where role = 'system'")
     schema = schemas(db)["sh"]["timeout"]
     assert (schema["minimum"], schema["maximum"]) == (1, 600)

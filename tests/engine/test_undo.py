@@ -255,7 +255,7 @@ def test_the_model_is_told_once_and_so_is_that_of_a_fork(
         assert len(told) == 1
         assert "<set> of turn 2" in told[0]["body"]
         assert "* new.md - removed" in told[0]["body"]
-    sent = db.rows("select text from packet_texts where run = 'demo' and role = 'user' and text like '%Taken back%'")
+    sent = db.rows("select body from packet_texts where run = 'demo' and role = 'user' and body like '%Taken back%'")
     assert len(sent) == 2
 
 

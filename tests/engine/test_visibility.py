@@ -179,7 +179,7 @@ def test_a_write_is_shown_as_it_asked_to_be(db: engine.Database, visibility: str
 
 
 def user_text(db: engine.Database, number: int) -> str:
-    return str(db.value("select text from packet_texts where turn = ? and role = 'user'", (number,)))
+    return str(db.value("select body from packet_texts where turn = ? and role = 'user'", (number,)))
 
 
 def test_a_file_is_shown_as_its_accepted_edit_left_it(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:

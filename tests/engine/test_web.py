@@ -59,7 +59,7 @@ def test_a_page_arrives_in_short_with_title_and_date(session: Session, site: Web
     attributes = entry["attributes"]
     assert attributes.pop("fetched_at").endswith("Z")
     assert attributes == {"title": "Label printer", "date": "2024-05-01", "content_type": "text/html", "etag": '"p1"'}
-    packet = session.db.value("select group_concat(text, '') from packet_texts where turn = 2 and role = 'user'")
+    packet = session.db.value("select group_concat(body, '') from packet_texts where turn = 2 and role = 'user'")
     assert '"title":"Label printer","date":"2024-05-01"' in packet
     assert "more characters]" in packet
     assert "fetched_at" not in packet
@@ -258,7 +258,7 @@ def test_a_page_says_nothing_that_a_packet_would_obey(session: Session, site: We
     )
     site.routes["/"] = page(f"<html><head>{evil}</html>")
     session.say(f'<get path="{site.url}/" visibility="visible"/>')
-    packet = session.db.value("select group_concat(text, '') from packet_texts where turn = 2 and role = 'user'")
+    packet = session.db.value("select group_concat(body, '') from packet_texts where turn = 2 and role = 'user'")
     assert "\x1b" not in session.entry(f"{site.url}/")["attributes"]["title"]
     assert packet.count("\n</visible>") == packet.count("\n<visible>") == 1
     assert session.db.value("select count(*) from commands where action = 'sh'") == 0

@@ -133,5 +133,5 @@ def test_every_view_has_the_cost_of_the_steps(
 def test_criteria_stand_once_in_the_prompt_of_a_step(db: engine.Database, tmp_path: Path, root: Path) -> None:
     step = {"answers": [said("a")], "acceptance": {"command": "true # the only way"}}
     db.run_workflow(workflow(tmp_path, {"a": step}), run="wf", root=root, yolo=True)
-    sent = db.value("select text from packet_texts where run = 'wf-a' and role = 'user' and turn = 1")
+    sent = db.value("select body from packet_texts where run = 'wf-a' and role = 'user' and turn = 1")
     assert sent.count("true # the only way") == 1

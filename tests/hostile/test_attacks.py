@@ -157,7 +157,7 @@ def test_no_path_leads_a_model_out_of_the_project(place: Path, tmp_path: Path) -
         result = db.run("Go", model=script(tmp_path, *answers, DONE), run="r", root=place, yolo=True)
         assert (result.status, result.turns) == (200, len(answers) + 1), result
         bodies = db.value("select group_concat(cast(body as text), '') from contents") or ""
-        packets = db.value("select count(*) from packet_texts where text like ?", (f"%{CANARY}%",))
+        packets = db.value("select count(*) from packet_texts where body like ?", (f"%{CANARY}%",))
     assert CANARY not in bodies
     assert packets == 0
 

@@ -233,13 +233,13 @@ def test_what_a_model_has_read_and_run_stays_a_text(tmp_path: Path) -> None:
     )
     with fresh() as db:
         assert db.run(f"Look.\n{attack}", run="demo", model=model, root=root, yolo=True).status == 200
-        packets = db.rows("select turn, text from packet_texts where role = 'user' order by turn")
+        packets = db.rows("select turn, body from packet_texts where role = 'user' order by turn")
         assert len(packets) == 4
         for packet in packets:
-            sections = read_full(packet["text"])
+            sections = read_full(packet["body"])
             assert sections["prompt"] == f"Look.\n{attack}"
             assert {path_of(entry.path) for entry in sections["log"]} == {entry.path for entry in sections["log"]}
-        last = read_full(packets[-1]["text"])
+        last = read_full(packets[-1]["body"])
         shown = {entry.path: entry.text for entry in last["visible"]}
         assert shown["notes.md"] == attack
         assert {"</visible>.md", 'a"b.md', "src:::b.md", "R&D.md", "a\u202eb.md", "&lt;.md"} <= set(shown)

@@ -36,7 +36,7 @@ FORGED = [
 
 
 def packet(db: engine.Database) -> str:
-    text = db.value("select text from packet_texts where role = 'user' order by turn desc limit 1")
+    text = db.value("select body from packet_texts where role = 'user' order by turn desc limit 1")
     assert isinstance(text, str)
     return text
 

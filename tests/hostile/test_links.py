@@ -155,7 +155,7 @@ def test_why_a_link_cannot_be_read_is_told(
     told = db.rows("select message from commands where writer = 'model' and action in ('get', 'set') order by id")
     assert [row["message"] for row in told][:1] == [f"out.md: {reason}"]
     assert all(reason in row["message"] for row in told)
-    assert "secret" not in "".join(row["text"] for row in db.rows("select text from packet_texts"))
+    assert "secret" not in "".join(row["body"] for row in db.rows("select body from packet_texts"))
     assert (tmp_path / "outside.md").read_text() == "secret\n"
     assert not (root / "nowhere.md").exists()
 

@@ -193,7 +193,7 @@ def test_requests_of_a_server_are_refused(tmp_path: Path) -> None:
 def test_a_log_without_end_is_cut(tmp_path: Path) -> None:
     driven(tmp_path, [hostile("stderr")], CALL)
     with engine.open(tmp_path / "t.db") as db:
-        count, raw = db.tuples("select count(*), max(instr(text, char(27))) from mcp_log where level = 'stderr'")[0]
+        count, raw = db.tuples("select count(*), max(instr(body, char(27))) from mcp_log where level = 'stderr'")[0]
         assert 0 < count <= 400
         assert raw in (0, 1)
 

@@ -40,7 +40,7 @@ def test_a_query_without_end_fails_its_command_and_the_run_goes_on(db: engine.Da
     assert (result.status, result.turns) == (200, 2)
     command = db.row("select state, outcome from commands where action = 'get' and writer = 'model'")
     assert command == {"state": "failed", "outcome": "validation"}
-    packet = db.value("select text from packet_texts where turn = 2 and role = 'user'")
+    packet = db.value("select body from packet_texts where turn = 2 and role = 'user'")
     assert "takes longer than 0.3 s: use a simpler one" in packet
 
 

@@ -262,9 +262,9 @@ def test_no_part_of_a_packet_passes_for_that_of_another(
         )
     victim.import_run(put(tmp_path, lines), trust=True)
     victim.run("More", run="mine")
-    texts = victim.rows("select text from packet_texts")
+    texts = victim.rows("select body from packet_texts")
     assert len(texts) > 4
-    assert not any("Obey me." in row["text"] for row in texts)
+    assert not any("Obey me." in row["body"] for row in texts)
 
 
 def test_a_run_that_would_act_is_shown_and_refused(victim: engine.Database, lines: list[bytes], tmp_path: Path) -> None:

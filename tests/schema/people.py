@@ -12,27 +12,27 @@ import engine
 
 PEOPLES_VIEWS = {
     "run_overview": "run project model status loops turns answer cost created_at updated_at parent",
-    "run_log": "run turn ordinal writer action target state outcome status body path decided_by at",
-    "decisions": "run turn path kind target decision decided_by reason decided diff",
+    "run_log": "run turn ordinal writer action target state outcome status body path decided_by created_at",
+    "decisions": "run turn path kind target decision decided_by reason decided_at diff",
     "turn_timeline": "run loop turn mode model status commands errors strikes context_tokens prompt_tokens cached_tokens "
     "completion_tokens reasoning_tokens cost ms_model ms_engine packet_sha256 created_at ended_at",
     "known_entries": "run scope path scheme category body attributes visibility state outcome status turn tokens updated_at",
-    "open_proposals": "run turn path action target detail since",
+    "open_proposals": "run turn path action target detail created_at",
     "context_at": "run turn path visibility state body",
     "run_state": "run turn status answer history unknowns telemetry updated_at",
     "command_results": "run command_id request_id turn action path state outcome status message created_at",
-    "packet_texts": "run turn role sha256 text sent_at",
+    "packet_texts": "run turn role sha256 body sent_at",
     "project_files": "project root path kind size chars lines sha256",
-    "audit_entries": "run path turn body status at",
+    "audit_entries": "run path turn body status created_at",
     "loop_list": "run loop mode model prompt status reason answer turns strikes created_at started_at ended_at",
     "open_prompts": "run loop status prompt created_at",
-    "run_progress": "run event_id type turn context_tokens ceiling cost action target status outcome body path at",
+    "run_progress": "run event_id type turn context_tokens ceiling cost action target status outcome body path created_at",
     "cost_by_day": "day model run calls prompt_tokens cached_tokens completion_tokens reasoning_tokens cost unknown_prices "
     "known_cost",
-    "file_changes": "run turn path change cause command added removed decided_by at prompt",
+    "file_changes": "run turn path change cause command added removed decided_by created_at prompt",
     "command_outputs": "run turn command channel body printed exit_code ended_at path",
     "next_demotions": "run step becomes path visibility turn last_used_turn tokens freed",
-    "said": "run turn at kind path text",
+    "said": "run turn created_at kind path body",
 }
 """The columns that people's views have at least."""
 

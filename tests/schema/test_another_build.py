@@ -91,11 +91,11 @@ def test_views_and_tables_say_what_they_said(after: engine.Database) -> None:
 
 
 def test_packets_are_what_was_sent(after: engine.Database) -> None:
-    packets = after.rows("select run, turn, role, sha256, text from packet_texts")
+    packets = after.rows("select run, turn, role, sha256, body from packet_texts")
     assert len(packets) > 100
     for packet in packets:
         where = f"{packet['run']} {packet['turn']} {packet['role']}"
-        assert hashlib.sha256(packet["text"].encode()).hexdigest() == packet["sha256"], where
+        assert hashlib.sha256(packet["body"].encode()).hexdigest() == packet["sha256"], where
 
 
 def test_turns_differ_as_they_did(after: engine.Database) -> None:

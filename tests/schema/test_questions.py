@@ -17,7 +17,7 @@ LONGEST = 110
 LINE = "echo built; echo careful >&2"
 QUESTIONS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
     "who approved what, and when": (
-        "select turn, kind, decision, decided_by, decided > '2' from decisions where run = 'demo'",
+        "select turn, kind, decision, decided_by, decided_at > '2' from decisions where run = 'demo'",
         [(2, "process", "accept", "yolo", 1), (3, "file_write", "accept", "yolo", 1)],
     ),
     "what did the run change in a file": (
@@ -41,7 +41,7 @@ QUESTIONS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
         [("notes.md", "visible")],
     ),
     "what was the model sent on a turn": (
-        "select role from packet_texts where run = 'demo' and turn = 2 and text like '%port is 8080%'",
+        "select role from packet_texts where run = 'demo' and turn = 2 and body like '%port is 8080%'",
         [("user",)],
     ),
     "what waits for a decision": (
@@ -58,7 +58,7 @@ QUESTIONS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
         [("known://port", "The port is 8080.")],
     ),
     "on which turn did the model say this": (
-        "select turn from said where run = 'demo' and kind = 'response' and text like '%More.%'",
+        "select turn from said where run = 'demo' and kind = 'response' and body like '%More.%'",
         [(3,)],
     ),
 }

@@ -71,8 +71,8 @@ def test_what_a_turn_saw_is_what_its_packet_shows(path: Path) -> None:
     bodies = {(row["turn"], row["path"]): row["body"] for row in seen}
     assert (1, "notes.md") not in bodies
     assert (bodies[2, "notes.md"], bodies[4, "notes.md"]) == (NOTES, NOTES + "More.\n")
-    packets = shell(path, "select turn, text from packet_texts where run = 'demo' and role = 'user'")
-    sent = {packet["turn"]: packet["text"] for packet in packets}
+    packets = shell(path, "select turn, body from packet_texts where run = 'demo' and role = 'user'")
+    sent = {packet["turn"]: packet["body"] for packet in packets}
     assert [("More." in sent[turn], "known://port" in sent[turn]) for turn in (2, 3, 4)] == [
         (False, False), (False, True), (True, True)
     ]  # fmt: skip

@@ -44,5 +44,5 @@ def grants(
         return
     for row in rows:
         row["target"] = "any" if row["target"] is None else row["target"]
-    columns = ("grant_id", "run", "folder", "kind", "granted_by", "granted", "target")
+    columns = ("grant_id", "run", "folder", "kind", "granted_by", "created_at", "target")
     print_table(rows, columns, "nothing is granted")

@@ -56,7 +56,7 @@ def proposals(
         return
     for row in found:
         what = f"{row['action']} {one_line(row['target'], 80)}"
-        title = f"{row['tree'] or row['run']} turn {row['turn']}, {what}, since {row['since']}"
+        title = f"{row['tree'] or row['run']} turn {row['turn']}, {what}, since {row['created_at']}"
         lines = [
             visible(shown_path(row["path"])),
             *proposal_lines(row),

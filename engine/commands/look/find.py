@@ -23,17 +23,17 @@ _BEFORE, _AROUND = 40, 160
 # Not LIKE, whose patterns must be short. lower() folds A to Z, as LIKE does.
 _HITS = f"""
 select
-    run, turn, at, kind, path,
+    run, turn, created_at, kind, path,
     trim(replace(replace(
-        substr(text, max(place - {_BEFORE}, 1), length(:text) + {_AROUND}), char(13), ''
+        substr(body, max(place - {_BEFORE}, 1), length(:text) + {_AROUND}), char(13), ''
     ), char(10), ' ')) as snippet
 from (
-    select run, turn, at, kind, path, text, instr(lower(text), lower(:text)) as place
+    select run, turn, created_at, kind, path, body, instr(lower(body), lower(:text)) as place
     from said
     where :run is null or run = :run
 )
 where place > 0
-order by at desc, run, turn desc
+order by created_at desc, run, turn desc
 """  # noqa: S608 - two constants
 
 
@@ -111,7 +111,7 @@ def _known(database: Database, text: str, alias: str | None, limit: int) -> list
         {
             "run": alias,
             "turn": None,
-            "at": None,
+            "created_at": None,
             "kind": row["kind"],
             "path": _path(row) if row["line"] == 1 else f"{_path(row)}:{row['line']}",
             "snippet": " ".join(row["beginning"].split())[: _BEFORE + _AROUND],

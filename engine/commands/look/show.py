@@ -68,7 +68,7 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         turns = database.rows("select * from turn_timeline where run = ? order by turn", (alias,))
         ends = dict(database.tuples(_ENDS, (alias,)))
         below = database.rows(_BELOW, (alias,))
-        decisions = database.rows("select * from decisions where run = ? order by decided, proposal_id", (alias,))
+        decisions = database.rows("select * from decisions where run = ? order by decided_at, proposal_id", (alias,))
         left = undriven(database, alias)
         if as_json:
             about["resumable"] = bool(left)
@@ -118,6 +118,6 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         )
     if decisions:
         print_text("")
-        shown = [{**row, "decided": row["decided"].removeprefix(day)} for row in decisions]
-        print_table(shown, ("decided", "turn", "decision", "decided_by", "kind", "target"), "")
+        shown = [{**row, "decided_at": row["decided_at"].removeprefix(day)} for row in decisions]
+        print_table(shown, ("decided_at", "turn", "decision", "decided_by", "kind", "target"), "")
     say_undriven(left, db)

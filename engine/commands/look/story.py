@@ -24,7 +24,7 @@ STORY = """
 select *, (select s.name from statuses as s where s.code = told.status) as word
 from (
     select loop, turn, place, step, kind, action, target, status, outcome, exit_code, seconds, changes, outputs, decided_by,
-        text, message, at
+        body, message, created_at
     from run_story
     where run = :run
     union all
@@ -86,29 +86,29 @@ def _lines(row: Row, width: int | None, room: int, show: str | None) -> Iterator
     """The lines of a row, each with its colour."""
     match row["kind"]:
         case "prompt":
-            yield f"prompt {row['loop']} ({row['action']}, {row['at']} UTC)", "dim"
-            yield from _plainly(wrapped(_seen(row["text"]), width, "> ", "> "), "cyan")
+            yield f"prompt {row['loop']} ({row['action']}, {row['created_at']} UTC)", "dim"
+            yield from _plainly(wrapped(_seen(row["body"]), width, "> ", "> "), "cyan")
         case "said":
-            yield from _plainly(wrapped(_seen(row["text"]).strip("\n"), width, _INDENT, _INDENT), None)
+            yield from _plainly(wrapped(_seen(row["body"]).strip("\n"), width, _INDENT, _INDENT), None)
         case "cached":
             yield from _plainly(
-                wrapped(f"[{row['turn']}] from the answer cache, $0.0000 ({_seen(row['text'])})", width, "", _INDENT),
+                wrapped(f"[{row['turn']}] from the answer cache, $0.0000 ({_seen(row['body'])})", width, "", _INDENT),
                 "dim",
             )
         case "answer":
             reason = f": {_seen(row['message'])}" if row["message"] not in (None, "", row["action"]) else ""
             colour = "green" if row["status"] < 300 else "red"
             yield from _plainly(wrapped(f"{row['action']}{_aside(row)}{reason}", width, "", _INDENT), colour)
-            if row["text"]:
-                yield from _plainly(wrapped(_seen(row["text"]).rstrip("\n"), width, "  ", "  "), None)
+            if row["body"]:
+                yield from _plainly(wrapped(_seen(row["body"]).rstrip("\n"), width, "  ", "  "), None)
         case _:
             yield from _command(row, width, room, show)
 
 
 def _command(row: Row, width: int | None, room: int, show: str | None) -> Iterator[tuple[str, str | None]]:
     """What was done: the line itself, more of its text, what came of it, the end of its output."""
-    first, _, more = _seen(shown_path(row["target"] or "") or row["text"] or "").strip("\n").partition("\n")
-    text = more if row["target"] is None else _seen(row["text"] or "")
+    first, _, more = _seen(shown_path(row["target"] or "") or row["body"] or "").strip("\n").partition("\n")
+    text = more if row["target"] is None else _seen(row["body"] or "")
     colour = _colour(row)
     turn = "-" if row["turn"] is None else row["turn"]
     head = f"[{turn}] {_fact(row):<{room}} " if room else f"[{turn}] "

@@ -32,7 +32,7 @@ _CHOSEN = """
     select *
     from event_list
     where id > :after
-        and (:since is null or at >= :since)
+        and (:since is null or created_at >= :since)
         and (:run is null or run = :run)
         and (:types is null or exists (select 1 from json_each(:types) as t where event_list.type glob t.value))
 """
@@ -110,7 +110,9 @@ def events(
         else:
             everything = since is not None or after
             rows = list(_rows(database, chosen, limit if limit is not None or everything else _LATEST))
-            print_table([_shown(row) for row in rows], ("id", "at", "run", "turn", "type", "about"), "no such events")
+            print_table(
+                [_shown(row) for row in rows], ("id", "created_at", "run", "turn", "type", "about"), "no such events"
+            )
 
 
 def _rows(db: Database, chosen: dict[str, Any], limit: int | None) -> Iterator[Row]:
@@ -145,7 +147,7 @@ def _print_line(row: Row, *, jsonl: bool) -> None:
         return
     shown = _shown(row)
     words = (
-        row["at"],
+        row["created_at"],
         row["run"] or "-",
         "" if row["turn"] is None else f"turn {row['turn']}",
         row["type"],

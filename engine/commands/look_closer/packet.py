@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.errors import EngineError
 
 _SENT = (
-    "select k.turn, k.role, k.sha256, k.text from past_turns as p join packet_texts as k on k.run = p.source "
+    "select k.turn, k.role, k.sha256, k.body from past_turns as p join packet_texts as k on k.run = p.source "
     "and k.turn = p.turn where p.run = :run and k.role = coalesce(:role, k.role)"
 )
 """The messages that a run sent or inherited from the run that it was forked from, all or those of one role."""
@@ -70,9 +70,9 @@ def packet(
     for row in rows:
         if role is None:
             print_text(
-                f"==== turn {row['turn']}, {row['role']}, {len(row['text']):,} characters, sha256 {row['sha256']}"
+                f"==== turn {row['turn']}, {row['role']}, {len(row['body']):,} characters, sha256 {row['sha256']}"
             )
-        print_text(row["text"])
+        print_text(row["body"])
 
 
 def _messages(database: Database, alias: str, turn: int | None, role: str | None) -> list[Row]:
@@ -98,7 +98,7 @@ def _not_sent(alias: str, turn: int | None, role: str | None) -> EngineError:
 def _print_difference(before: Row, after: Row, *, as_json: bool) -> None:
     """Print the unified diff of two messages; on stderr, where they are the same."""
     old, new = (f"turn {row['turn']}, {row['role']}" for row in (before, after))
-    lines = difference(before["text"], after["text"], old, new)
+    lines = difference(before["body"], after["body"], old, new)
     if as_json:
         print_json({"from": before["turn"], "to": after["turn"], "role": after["role"], "diff": "\n".join(lines)})
     elif lines:
@@ -121,7 +121,7 @@ def _verify(database: Database, alias: str, turn: int | None, role: str | None, 
     )
     if not rows:
         raise _not_sent(alias, turn, role)
-    bad = [row for row in rows if digest(row["text"] or "").hex() != row["sha256"]]
+    bad = [row for row in rows if digest(row["body"] or "").hex() != row["sha256"]]
     if as_json:
         print_json({"run": alias, "messages": len(rows), "differ": [f"{row['role']}://{row['turn']}" for row in bad]})
     if bad:

@@ -60,7 +60,7 @@ def plan(
             row["open"], row["steps"] = (
                 row["steps"] - row["settled"],
                 database.rows(
-                    "select line, depth, number, status, text from plan_steps where run = ? and plan = ? order by line",
+                    "select line, depth, number, status, body from plan_steps where run = ? and plan = ? order by line",
                     (alias, row["plan"]),
                 ),
             )
@@ -83,7 +83,7 @@ def _print_plan(row: Row) -> None:
     for step in steps:
         box, colour = _BOXES[step["status"]]
         before = "  " * min(step["depth"], 20) + box + " "
-        text = one_line(step["text"], 1_000)
+        text = one_line(step["body"], 1_000)
         for number, line in enumerate(wrapped(text, line_width(), before, " " * len(before))):
             painted = paint(box, colour, stream=sys.stdout) if number == 0 else ""
             typer.echo(line.replace(box, painted, 1) if painted else line)

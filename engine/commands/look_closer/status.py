@@ -146,7 +146,7 @@ def _print_work(rows: list[Row], db: Path | None, none: str) -> None:
             "state": row["state"],
             "turn": row["turn"],
             "waits for": f"{_WAITS[row['waits_for']]} {one_line(row['what'], 80)}".strip(),
-            "since": row["since"],
+            "since": row["began_at"],
             "driver": "" if row["driver"] is None else f"process {row['driver']['pid']}",
             "prompt": one_line(row["prompt"], 60),
         }
