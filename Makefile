@@ -14,7 +14,7 @@ DEVELOPED := $(VENV)/.developed
 WEIGHTS := $(VENV)/.weights
 SOURCES := pyproject.toml constraints.txt
 # what Cog writes parts of
-MADE := $(shell grep -l --include=SPEC.md -r -F '[[[cog' SPEC.md sql functions engine) $(wildcard sql/*/98[0-9]_*_record.sql)
+MADE := engine/stream_events.py $(shell grep -l --include=SPEC.md -r -F '[[[cog' SPEC.md sql functions engine) $(wildcard sql/*/98[0-9]_*_record.sql)
 
 # The first Python on the path that is new enough; `make PYTHON=... run` names another.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \

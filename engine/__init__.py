@@ -24,6 +24,8 @@ __all__ = [
     "Proposal",
     "Result",
     "Run",
+    "Stream",
+    "StreamEvent",
     "Undone",
     "ValidationError",
     "attach",
@@ -36,6 +38,7 @@ __all__ = [
 if TYPE_CHECKING:
     from engine.api.database import Database
     from engine.api.opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
+    from engine.api.streams import Stream
     from engine.history.undo_results import FileChange, Undone
     from engine.processes.outputs import Output
     from engine.schema.registration import register
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
         ValidationError,
     )
     from .events import Event
+    from .stream_events import StreamEvent
     from .tools.decorating import tool
 
     __version__: str
@@ -70,6 +74,8 @@ else:  # a type checker would take any name for one that this function knows
             "PermissionDenied",
             "ValidationError",
         ),
+        "api.streams": ("Stream",),
+        "stream_events": ("StreamEvent",),
         "api.opening": ("attach", "open", "open_async"),
         "processes.outputs": ("Output",),
         "schema.registration": ("register",),

@@ -1,12 +1,18 @@
 """What a run does, as it is told to those who listen: one type for each kind of event.
 
+This is the one place where events are described. `make spec` makes the classes of `engine.stream_events` and the table in
+SPEC.md of it.
+
 spec: @on_event
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from engine.contract import Result
 
 
 class _OfARun(TypedDict):
@@ -15,7 +21,20 @@ class _OfARun(TypedDict):
     run: NotRequired[str]
 
 
-class TurnEvent(_OfARun):
+class StartDict(_OfARun):
+    """The first event of a stream: prompt number `loop` of `run` is driven, and `model` answers.
+
+    `version` is that of the events: it grows when a key is removed or changes its meaning, not when one is added.
+    """
+
+    type: Literal["start"]
+    id: int
+    version: int
+    loop: int
+    model: str
+
+
+class TurnDict(_OfARun):
     """The model is asked: with `context_tokens` of at most `ceiling`; `cost` is that of the run so far (US dollars)."""
 
     type: Literal["turn"]
@@ -26,8 +45,8 @@ class TurnEvent(_OfARun):
     cost: NotRequired[float]
 
 
-class TextEvent(_OfARun):
-    """Prose of the model without markup. `text` continues the first `at` characters of the prose of `turn`."""
+class TextDict(_OfARun):
+    """Prose of the model without markup: `text` replaces all behind the first `at` characters of the turn's prose."""
 
     type: Literal["text"]
     id: int
@@ -36,15 +55,24 @@ class TextEvent(_OfARun):
     text: str
 
 
-class DeltaEvent(_OfARun):
-    """A piece of the response as the model writes it, with its markup."""
+class DeltaDict(_OfARun):
+    """A piece of the response while it arrives, with its markup."""
 
     type: Literal["delta"]
     id: int
     text: str
 
 
-class CommandEvent(_OfARun):
+class ThoughtDict(_OfARun):
+    """A piece of what the model thinks before it answers, as it arrives, or all of it where the model tells it at once."""
+
+    type: Literal["thought"]
+    id: int
+    turn: int
+    text: str
+
+
+class CommandDict(_OfARun):
     """A command has ended; `body` says what came of it, `path` is its entry."""
 
     type: Literal["command"]
@@ -58,7 +86,7 @@ class CommandEvent(_OfARun):
     path: NotRequired[str]
 
 
-class ErrorEvent(_OfARun):
+class ErrorDict(_OfARun):
     """An error without a command."""
 
     type: Literal["error"]
@@ -72,8 +100,11 @@ class ErrorEvent(_OfARun):
     path: NotRequired[str]
 
 
-class AcceptanceEvent(_OfARun):
-    """A result was checked by `target`, command or judge; `outcome` is pass, fail, error or interrupted."""
+class AcceptanceDict(_OfARun):
+    """A result was checked by `target`, command or judge. `outcome` is the verdict: pass, fail, error or interrupted.
+
+    `status` is 200, 422, 500 if the check failed, or 499 if it was interrupted; `body` says why.
+    """
 
     type: Literal["acceptance"]
     id: int
@@ -86,7 +117,7 @@ class AcceptanceEvent(_OfARun):
     path: str
 
 
-class ContextEvent(_OfARun):
+class ContextDict(_OfARun):
     """Old results are shown in short from now on."""
 
     type: Literal["context"]
@@ -98,8 +129,8 @@ class ContextEvent(_OfARun):
     path: str
 
 
-class StrikeEvent(_OfARun):
-    """A turn that failed; `body` says which of how many."""
+class StrikeDict(_OfARun):
+    """A turn that failed; `body` says which of how many, and whether it is a cycle."""
 
     type: Literal["strike"]
     id: int
@@ -107,8 +138,8 @@ class StrikeEvent(_OfARun):
     body: str
 
 
-class ProposalEvent(_OfARun):
-    """Something waits for a decision; `path` is what `resolve` takes."""
+class ProposalDict(_OfARun):
+    """Something waits for a decision (`status` 202); `path` is what `resolve` takes."""
 
     type: Literal["proposal"]
     id: int
@@ -119,7 +150,7 @@ class ProposalEvent(_OfARun):
     path: str
 
 
-class BeginEvent(_OfARun):
+class BeginDict(_OfARun):
     """A command begins to work in the world: a process, a page, a function, a file; `path` is its entry."""
 
     type: Literal["begin"]
@@ -130,8 +161,11 @@ class BeginEvent(_OfARun):
     path: str
 
 
-class OutputEvent(_OfARun):
-    """What a process prints; `channel` is 1 (stdout) or 2 (stderr)."""
+class OutputDict(_OfARun):
+    """What a process prints; `channel` is 1 (stdout) or 2 (stderr).
+
+    The method `output` follows a command in the background.
+    """
 
     type: Literal["output"]
     id: int
@@ -139,8 +173,8 @@ class OutputEvent(_OfARun):
     text: str
 
 
-class RetryEvent(_OfARun):
-    """The model failed and is asked again after `wait_s` seconds; delta and text start over."""
+class RetryDict(_OfARun):
+    """The model failed and is asked again after `wait_s` seconds; deltas, thoughts and text start over."""
 
     type: Literal["retry"]
     id: int
@@ -149,8 +183,8 @@ class RetryEvent(_OfARun):
     wait_s: float
 
 
-class SandboxEvent(_OfARun):
-    """A shell command comes up and there is no sandbox for it; `body` says why, and what that means."""
+class SandboxDict(_OfARun):
+    """A shell command comes up and there is no sandbox for it (`status` 403); `body` says why, and what that means."""
 
     type: Literal["sandbox"]
     id: int
@@ -158,8 +192,8 @@ class SandboxEvent(_OfARun):
     body: str
 
 
-class EmbedderEvent(_OfARun):
-    """What finds by meaning failed, so that tools are found by their words alone; `body` says why. It is told once a run."""
+class EmbedderDict(_OfARun):
+    """Search by meaning failed (`status` 500), so tools are found by their words alone; `body` says why. Told once a run."""
 
     type: Literal["embedder"]
     id: int
@@ -168,10 +202,10 @@ class EmbedderEvent(_OfARun):
     body: str
 
 
-class RulesEvent(_OfARun):
-    """The files that rules came from were read again, because they have changed; `body` says what became of the rules.
+class RulesDict(_OfARun):
+    """Files with rules have changed and were read again; `body` says what became of the rules.
 
-    `status` is 500 where one cannot be read any more, and the rules are those of before.
+    `status` is 200, or 500 if a file cannot be read any more; the rules are those of before then.
     """
 
     type: Literal["rules"]
@@ -181,8 +215,8 @@ class RulesEvent(_OfARun):
     body: str
 
 
-class CachedEvent(_OfARun):
-    """The answer of a turn came from the answer cache, at no cost; `body` names the turn that it was given in before."""
+class CachedDict(_OfARun):
+    """The answer of a turn came from the answer cache; `body` names the turn that it was given in before."""
 
     type: Literal["cached"]
     id: int
@@ -192,9 +226,10 @@ class CachedEvent(_OfARun):
     body: str
 
 
-class ServerEvent(_OfARun):
-    """An MCP server, `action`, was connected (`status` 200), was not (502), or is waited for (102); `body` says what it has,
-    or why it failed.
+class ServerDict(_OfARun):
+    """The MCP server `action` is connected (`status` 200), is not (502), or is waited for (102).
+
+    `body` says what the server has, or why it failed.
     """
 
     type: Literal["server"]
@@ -204,7 +239,7 @@ class ServerEvent(_OfARun):
     body: str
 
 
-class StepEvent(_OfARun):
+class StepDict(_OfARun):
     """A step of a workflow, `action`, is in another state: `outcome` is running, completed, failed, cancelled or skipped."""
 
     type: Literal["step"]
@@ -214,7 +249,7 @@ class StepEvent(_OfARun):
     body: NotRequired[str]
 
 
-class LoopEvent(_OfARun):
+class LoopDict(_OfARun):
     """A prompt was queued or ended: `status` is that of its loop, `outcome` the word for it, `body` the reason."""
 
     type: Literal["loop"]
@@ -224,28 +259,46 @@ class LoopEvent(_OfARun):
     body: NotRequired[str]
 
 
+class EndDict(_OfARun):
+    """The last event of a stream: `result` is what `run` would have returned; in JSON it is an object.
+
+    With `result.status` 202 the run waits for a decision.
+    """
+
+    type: Literal["end"]
+    id: int
+    result: Result
+
+
 Event = (
-    TurnEvent
-    | TextEvent
-    | DeltaEvent
-    | CommandEvent
-    | ErrorEvent
-    | AcceptanceEvent
-    | ContextEvent
-    | StrikeEvent
-    | ProposalEvent
-    | BeginEvent
-    | OutputEvent
-    | RetryEvent
-    | SandboxEvent
-    | EmbedderEvent
-    | RulesEvent
-    | CachedEvent
-    | ServerEvent
-    | StepEvent
-    | LoopEvent
+    TurnDict
+    | TextDict
+    | DeltaDict
+    | ThoughtDict
+    | CommandDict
+    | ErrorDict
+    | AcceptanceDict
+    | ContextDict
+    | StrikeDict
+    | ProposalDict
+    | BeginDict
+    | OutputDict
+    | RetryDict
+    | SandboxDict
+    | EmbedderDict
+    | RulesDict
+    | CachedDict
+    | ServerDict
+    | StepDict
+    | LoopDict
 )
 """What a run does; `type` says which of them it is. `id` is the latest event of the file that was told, `run` the run below
 the one that is driven that tells it."""
 
 OnEvent = Callable[[Event], None]
+
+StreamDict = StartDict | Event | EndDict
+"""What a stream gives; the first event and the last one are not told to `on_event`."""
+
+VERSION = 1
+"""The version of the events."""

@@ -226,7 +226,7 @@ def test_links_and_references_lead_somewhere(room: Path) -> None:
 
 def test_every_type_of_event_is_told_with_its_keys() -> None:
     """spec: @on_event"""
-    table = dict(re.findall(r"^\| (\w+) \| (.*) \|$", section("on_event"), re.MULTILINE))
+    table = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", section("on_event"), re.MULTILINE))
     for kind in get_args(engine.Event):
         hints = get_type_hints(kind)
         (name,) = get_args(hints["type"])

@@ -19,6 +19,7 @@ from engine.workflows.runs import WorkflowRuns
 if TYPE_CHECKING:
     from os import PathLike
 
+    from engine.api.streams import Stream
     from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run
     from engine.events import Event, OnEvent
     from engine.models.protocol import Model
@@ -136,6 +137,31 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
             )
         )
 
+    @expects(prompt=_TEXT, run=_TEXT, on_proposal="a function or None")
+    def stream(
+        self,
+        prompt: str | None = None,
+        *,
+        run: str | None = None,
+        on_proposal: OnProposal | None = None,
+        keep_output: str | PathLike[str] | None = None,
+        **options: Unpack[Options],
+    ) -> Stream:
+        """Give `prompt` to a run as `run` does, and iterate over what happens: `for event in db.stream(prompt):`.
+
+        With asyncio it is `async for event in db.stream(prompt):`. The events are those of `engine.stream_events`, one class
+        each; the first is a `StartEvent`, the last an `EndEvent` with the `Result`. Without a prompt `run` is driven on as
+        `resume` does it, which takes `max_turns` and `max_seconds`.
+
+        Whoever leaves the loop cancels the prompt. The run is driven in a thread and waits for a reader that is slow. At a
+        `ProposalEvent` the reader may call `resolve`; the stream goes on if something was decided, else it ends with the
+        status 202. Options and errors are those of `run`; the errors are raised at the first event.
+        """
+        from engine.api.streams import Stream, beginning
+
+        self.expect_no_transaction()
+        return Stream(self, beginning(prompt, run, on_proposal, keep_output, options))
+
     @expects(prompt="a text", run=_TEXT)
     def start(self, prompt: str, *, run: str | None = None, **options: Unpack[Options]) -> Run:
         """Give `prompt` to a run, a new one unless `run` names one, without driving it: `resume` does that, from anywhere.
@@ -203,8 +229,8 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         """The events of a run behind the one with the id `after`, and those that come, until all its prompts have ended.
 
         Whoever drives the run, here or in another process, it is followed live; while it waits for a decision this waits
-        too. Events of type delta, begin, output and retry are told to `on_event` only. The `text` of an answer arrives in
-        pieces where the run is driven in this process, else when the answer has been stored. A client that comes back with
+        too. Events of type delta, thought, begin, output and retry are told to `on_event` only. The `text` of an answer
+        comes in pieces if this process drives the run, else when it has been stored. A client that comes back with
         the id of the last event that it saw misses none. Raises `NotFound` (404) for an unknown run.
         """
         from engine.api.following import follow

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _CHILD = "select 1 from children as c join runs as r on r.id = c.run_id where r.alias = ?"
 _DELEGATES = "select 1 from _delegating_runs where run = ?"
-_GOES_ON = "select 1 from next_steps where run = ? and step not in ('end', 'wait')"
+GOES_ON = "select 1 from next_steps where run = ? and step not in ('end', 'wait')"
 """Whether somebody gave a prompt, or decided, while the lease was about to be given back."""
 _FIRST_PROPOSAL = """
     select p.*
@@ -55,6 +55,9 @@ class Driver:
     """Drives one run. `on_event` gets each event, `on_proposal` each open proposal as a row of `open_proposals`:
     True accepts it, False rejects it, a text answers a question, None leaves it open. `kept` gets all that processes print.
     """
+
+    loop: int | None = None
+    """The number of the prompt that it was made for; None: whatever is open."""
 
     def __init__(
         self,
@@ -101,6 +104,11 @@ class Driver:
             "wait": self._decide,
         }
 
+    @property
+    def run(self) -> str:
+        """The run that it drives."""
+        return self._run
+
     def stop(self) -> None:
         """Stop driving, from another thread or a signal handler; the run stays where it is, and a resume goes on.
 
@@ -144,7 +152,7 @@ class Driver:
             driver._at_end
             and not driver._left_open
             and not self._told_to_stop
-            and self._db.value(_GOES_ON, (self._run,))
+            and self._db.value(GOES_ON, (self._run,))
         ):
             self._next_driver = driver = Driver(self._db, self._run, *self._given)
             if self._told_to_stop:

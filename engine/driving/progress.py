@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from engine.errors import Conflict
+from engine.models.protocol import Thought
 
 from .prose import Answer, Teller, arrives, tool_names
 
@@ -28,6 +29,9 @@ _BEGUN = """
 """
 
 
+_THOUGHTS = "select reasoning from turns where id = ?"
+
+
 class Progress:
     """Passes the events of `engine.contract.Event` to `on_event`, and keeps the answer that arrives for who follows the run.
 
@@ -41,6 +45,7 @@ class Progress:
         self._last = db.value("select coalesce(max(id), 0) from events") if on_event else 0
         self._tools = tool_names(db) if on_event else "[]"
         self._answer: Answer | None = None
+        self._has_thought = False
         self._teller = Teller()
 
     def tell(self) -> None:
@@ -63,7 +68,7 @@ class Progress:
     @contextmanager
     def answering(self, turn: int) -> Iterator[None]:
         """While the model answers in `turn`."""
-        self._answer = Answer(turn)
+        self._answer, self._has_thought = Answer(turn), False
         try:
             arrives(self._db.place, self._run, self._answer)
             yield
@@ -73,14 +78,19 @@ class Progress:
     def delta(self, text: str) -> None:
         """Pass on a piece of the response while it arrives."""
         assert self._answer is not None, "the model answers"
+        if isinstance(text, Thought):
+            self._think(text)
+            return
         self._answer.hear(text)
         if self._on_event is not None:
             self._on_event({"type": "delta", "id": self._last, "text": text})
             self._tell_prose(self._answer.prose(self._tools))
 
     def answered(self, turn_id: int) -> None:
-        """Pass on the prose of a response that was stored, as far as it was not told while it arrived."""
+        """Pass on the thoughts and the prose of a stored response, as far as they were not told while they arrived."""
         if self._on_event is not None:
+            if not self._has_thought and (thoughts := self._db.value(_THOUGHTS, (turn_id,))):
+                self._think(thoughts)
             prose = self._db.value("select prose from _response_prose where turn_id = ?", (turn_id,))
             self._tell_prose(prose or "")  # a turn that another process has removed has none
 
@@ -99,6 +109,7 @@ class Progress:
         """Pass on that the model failed and is asked again after `wait_s` seconds."""
         assert self._answer is not None, "the model answers"
         self._answer.start_over()
+        self._has_thought = False
         if self._on_event is not None:
             self._on_event(
                 {
@@ -109,6 +120,13 @@ class Progress:
                     "wait_s": wait_s,
                 }
             )
+
+    def _think(self, text: str) -> None:
+        """Pass on a piece of what the model thinks."""
+        assert self._answer is not None, "the model answers"
+        self._has_thought = True
+        if self._on_event is not None:
+            self._on_event({"type": "thought", "id": self._last, "turn": self._answer.turn, "text": str(text)})
 
     def _tell_prose(self, prose: str) -> None:
         assert self._on_event is not None, "somebody listens"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from engine.functions.markup.answer import response_parse
 
 if TYPE_CHECKING:
-    from engine.events import TextEvent
+    from engine.events import TextDict
     from engine.handle import Handle
 
 _OPENERS = re.compile(r"[<\[{`~|]")
@@ -86,7 +86,7 @@ class Teller:
         self._turn = 0
         self._told = ""
 
-    def more(self, turn: int, prose: str, last: int) -> list[TextEvent]:
+    def more(self, turn: int, prose: str, last: int) -> list[TextDict]:
         """The event for what `prose` has more than was told of `turn`, if anything; `last` is its id."""
         if turn != self._turn:
             self._turn, self._told = turn, ""

@@ -12,7 +12,7 @@ from engine.errors import NotFound, ValidationError
 from engine.events import OnEvent
 from engine.processes import claims
 
-from .loop import Driver
+from .loop import GOES_ON, Driver
 from .prompts import as_json, check_name, prompt
 from .run_names import free_name
 
@@ -64,6 +64,7 @@ def prompt_and_drive(
 
     try:
         alias, loop = prompt(db, text, run, options, claim=claim)
+        drivers[0].loop = loop
         if on_driver:
             on_driver(drivers[0])
         drivers[0].drive()
@@ -72,6 +73,11 @@ def prompt_and_drive(
             driver.release()
     apply_retention(db)
     return alias, loop
+
+
+def goes_on(db: Handle, run: str) -> bool:
+    """Whether a run that is not driven has something to do."""
+    return bool(db.value(GOES_ON, (run,)))
 
 
 def abort(db: Handle, run: str, reason: str = "aborted", loop: int | None = None) -> None:

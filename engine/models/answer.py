@@ -11,17 +11,16 @@ from typing import Any
 
 from engine.models.figures import Figures
 from engine.models.native_calls import Calls
-from engine.models.protocol import Completion, ToolCall, finish_reason
+from engine.models.protocol import Completion, Thought, ToolCall, finish_reason
 from engine.models.stuck import Listener
 
 Emit = Callable[[str], None]
 
 
 class Answer:
-    """Collects an answer; its text goes to `emit` as it arrives.
+    """Collects an answer; its text and its thoughts go to `emit` as they arrive.
 
-    Thoughts and arguments are listened to here, since `emit` hears the text alone; `is_stuck` says that they repeat
-    themselves or are too long.
+    Thoughts and arguments are listened to here; `is_stuck` says that they repeat themselves or are too long.
     """
 
     def __init__(self, emit: Emit, apart: bool = False) -> None:
@@ -32,7 +31,8 @@ class Answer:
         self.is_over = False
         """Whether the provider has said that nothing more comes."""
         self._heard = {"thoughts": Listener(), "arguments": Listener()}
-        self._text, self._thoughts = _Pieces(emit), _Pieces(self._heard["thoughts"].hear)
+        self._emit = emit
+        self._text, self._thoughts = _Pieces(emit), _Pieces(self._hear_thought)
 
     def say(self, text: str) -> None:
         """Take a piece of the text."""
@@ -51,6 +51,10 @@ class Answer:
         """Listen to a piece of arguments."""
         if piece:
             self._heard["arguments"].hear(piece)
+
+    def _hear_thought(self, piece: str) -> None:
+        self._heard["thoughts"].hear(piece)
+        self._emit(Thought(piece))
 
     @property
     def has_text(self) -> bool:

@@ -173,11 +173,19 @@ def expect_completion(answer: object) -> Completion:
     raise TypeError(f"the model's complete() returned {answer!r:.80}; return a Completion, such as Completion('text')")
 
 
+class Thought(str):
+    """A piece of what a model thinks before it answers; given to `on_delta`, it is told as a thought and not as text."""
+
+    __slots__ = ()
+
+
 class Model(Protocol):
     """An adapter that answers requests."""
 
     def complete(self, request: Request, on_delta: Callable[[str], None], cancelled: threading.Event, /) -> Completion:
         """Answer `request`; text goes to `on_delta`, in the caller's thread, as it arrives. All three are always given.
+
+        What the model thinks may go there too, as `Thought`s.
 
         Raises `ModelError`: category ``aborted`` within 0.2 s after `cancelled` is set, ``timeout`` after `timeout_s`.
         """

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.functions.counts import counted
-from engine.models.protocol import Completion, ModelError, Request, ToolCall, Usage, category_of_status
+from engine.models.protocol import Completion, ModelError, Request, Thought, ToolCall, Usage, category_of_status
 from engine.models.watch import watched
 
 _KEYS = {"text", "reasoning", "usage", "error", "delay_s", "calls", "finish_reason"}
@@ -86,6 +86,8 @@ def _completion(answer: Mapping[str, Any], emit: Callable[[str], None]) -> Compl
         category = _CATEGORIES.get(status) or category_of_status(status, message)
         raise ModelError(category, message, status=status, final=True)
     text = answer.get("text", "")
+    if thoughts := answer.get("reasoning"):
+        emit(Thought(thoughts))
     emit(text)
     calls = tuple(ToolCall(call["name"], call["arguments"]) for call in answer.get("calls", ()))
     usage = Usage(**answer.get("usage", {}))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from engine.functions.limits import RESPONSE_CHARACTERS
 from engine.functions.markup.repetition import text_repetition
-from engine.models.protocol import ModelError
+from engine.models.protocol import ModelError, Thought
 from engine.system.waiting import Flag
 
 OnRetry = Callable[[ModelError, int, float], None]
@@ -41,7 +41,11 @@ class Listener(Flag):
         return retry
 
     def hear(self, text: str) -> None:
-        """Take a piece of the response and pass it on."""
+        """Take a piece of the response and pass it on; a thought is passed on only."""
+        if isinstance(text, Thought):
+            if self._on_delta is not None:
+                self._on_delta(text)
+            return
         self._pieces.append(text)
         self._heard += len(text)
         self._unseen += len(text)

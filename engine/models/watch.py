@@ -64,7 +64,9 @@ def awaited(
             if isinstance(item, BaseException):
                 raise item
             if item and on_delta is not None:
+                began = time.monotonic()
                 on_delta(item)
+                deadline += time.monotonic() - began  # a slow listener takes nothing of the model's time
             if cancelled is not None and cancelled.is_set():
                 raise ModelError("aborted", f"the call of model {who!r} was cancelled")
             if time.monotonic() >= deadline:

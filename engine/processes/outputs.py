@@ -30,7 +30,7 @@ class Outputs(Store):
     """The commands in the background that outlive their runs."""
 
     @expects(run="a text", path="a text", follow="True or False")
-    def stream(self, run: str, path: str, *, follow: bool = True) -> Iterator[Output]:
+    def output(self, run: str, path: str, *, follow: bool = True) -> Iterator[Output]:
         """What a shell command of a run has printed and, with `follow`, what it prints until it ends, whoever drives it.
 
         `path` is that of one output (`sh://turn_1/build_1`), without its `_1` of both, or that of the log entry.
@@ -45,7 +45,7 @@ class Outputs(Store):
     def cancel(self, run: str, path: str, *, reason: str | None = None, by: str = "client") -> None:
         """Ask for the end of a shell command that runs, in the background or not; whoever drives the run ends it.
 
-        `path` is one that `stream` takes. The model is told who asked, and the reason. Raises `NotFound` (404) for an
+        `path` is one that `output` takes. The model is told who asked, and the reason. Raises `NotFound` (404) for an
         unknown run or command, `Conflict` (409) for one that does not run.
         """
         from engine.processes.streaming import cancel

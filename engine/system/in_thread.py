@@ -27,29 +27,36 @@ async def in_thread(
     Where the task is cancelled, `cancel` is called, and the work ends first; `abandon` gets the result that nobody takes.
     A task that is cancelled again meanwhile, as anyio does until it ends, waits all the same.
     """
-    context = copy_context()
-    context.run(app_loop.set, asyncio.get_running_loop())
-    done = asyncio.wrap_future(_started(lambda: context.run(work)))
+    done = asyncio.wrap_future(started(work, asyncio.get_running_loop()))
     try:
         return await asyncio.shield(done)
     except asyncio.CancelledError:
         if cancel is not None:
             cancel()
-        while not done.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait([done])
+        await ended(done)
         # an error is looked at here, because asyncio reports those that nobody looks at
         if done.exception() is None and abandon is not None:
             abandon(done.result())
         raise
 
 
-def _started(work: Callable[[], T]) -> Future[T]:
+async def ended(done: asyncio.Future[T]) -> None:
+    """Return when `done` has its result or its error, however often the task is cancelled meanwhile."""
+    while not done.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([done])
+
+
+def started(work: Callable[[], T], loop: asyncio.AbstractEventLoop | None = None) -> Future[T]:
+    """What becomes of `work`, begun in a thread with the context variables of the caller; `loop` is that of the app."""
     future: Future[T] = Future()
+    context = copy_context()
+    if loop is not None:
+        context.run(app_loop.set, loop)
 
     def perform() -> None:
         try:
-            future.set_result(work())
+            future.set_result(context.run(work))
         except BaseException as error:
             future.set_exception(error)
 

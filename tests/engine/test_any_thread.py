@@ -72,11 +72,11 @@ class Uses:
         db.execute("insert into mine values (?, 7)", (number,))
         return db.rows("select n from mine where id = ?", (number,)) == [{"n": 7}]
 
-    def stream(self, db: engine.Database) -> bool:
+    def output(self, db: engine.Database) -> bool:
         run = self.waiting(db)
         db.resolve(run, accept=True)
         assert db.resume(run).status == 200
-        return [piece["text"] for piece in db.stream(run, "sh://turn_1/echo_hello")] == ["hello\n"]
+        return [piece["text"] for piece in db.output(run, "sh://turn_1/echo_hello")] == ["hello\n"]
 
     def cancel(self, db: engine.Database) -> bool:
         with pytest.raises(engine.NotFound):
@@ -154,7 +154,8 @@ class Uses:
             "start": self.a_run,
             "start_workflow": lambda db: db.start_workflow(self.workflow).run,
             "steps": lambda db: db.steps(db.start_workflow(self.workflow).run),
-            "stream": self.stream,
+            "output": self.output,
+            "stream": lambda db: [event.type for event in db.stream("Go", model=self.ended)][-1] == "end",
             "tools": lambda db: isinstance(db.tools(), list),
             "transaction": self.transaction,
             "tuples": lambda db: db.tuples("select 1") == [(1,)],

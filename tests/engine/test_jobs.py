@@ -366,30 +366,30 @@ def elsewhere(tmp_path: Path, root: Path) -> Iterator[tuple[engine.Database, str
 
 def test_another_handle_follows_a_job_and_cancels_what_runs(elsewhere: tuple[engine.Database, str], root: Path) -> None:
     db, path = elsewhere
-    followed = db.stream("demo", path)
+    followed = db.output("demo", path)
     assert next(followed)["text"] == "one\n"
     (root / "two").touch()
     assert next(followed) == {"path": path, "channel": 1, "text": "two\n", "left_out": False}
-    assert [piece["text"] for piece in db.stream("demo", path, follow=False)] == ["one\n", "two\n"]
+    assert [piece["text"] for piece in db.output("demo", path, follow=False)] == ["one\n", "two\n"]
     db.cancel("demo", path.removesuffix("_1"), reason="enough", by="Ada")
     assert list(followed) == []
     assert db.value("select json_extract(detail, '$.note') from jobs") == "stopped by Ada: enough"
     with pytest.raises(Conflict, match="does not run"):
         db.cancel("demo", path)
     fore = str(db.value("select log_path from commands where body like 'echo fore%'"))
-    wait_until(lambda: "fore\n" in [piece["text"] for piece in db.stream("demo", fore, follow=False)])
+    wait_until(lambda: "fore\n" in [piece["text"] for piece in db.output("demo", fore, follow=False)])
     db.cancel("demo", fore, by="Ada")
-    list(db.stream("demo", fore))
+    list(db.output("demo", fore))
     wait_until(lambda: db.value("select 1 from runs where status = 200") == 1)
     row = db.row("select outcome, message from commands where log_path = ?", (fore,))
     assert row is not None
     assert row["outcome"] == "cancelled"
     assert "stopped by Ada" in row["message"]
-    assert "fore\n" in [piece["text"] for piece in db.stream("demo", fore)]
+    assert "fore\n" in [piece["text"] for piece in db.output("demo", fore)]
     with pytest.raises(NotFound, match="is no command"):
-        db.stream("demo", "known://x")
+        db.output("demo", "known://x")
     with pytest.raises(NotFound, match="no such run"):
-        db.stream("nobody", path)
+        db.output("nobody", path)
 
 
 def test_a_killed_driver_leaves_no_job_and_the_next_open_says_so(tmp_path: Path, root: Path) -> None:

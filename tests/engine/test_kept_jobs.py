@@ -98,7 +98,7 @@ def test_a_kept_job_outlives_its_run_and_the_next_prompt_reads_and_ends_it(db: e
     pid = (root / "pid").read_text()
     assert not is_gone(pid)
     (root / "more").touch()
-    wait_until(lambda: "more" in "".join(piece["text"] for piece in db.stream("demo", path, follow=False)))
+    wait_until(lambda: "more" in "".join(piece["text"] for piece in db.output("demo", path, follow=False)))
     drive(db, root, f'<get path="{path}_1" line="1"/>{GO_ON}', f'<rm path="{path}_1"/><sh>kill -0 {pid}</sh>', DONE)
     assert "up\nmore\n" in packet(db, 3)
     assert db.value("select message from commands where action = 'get'").endswith("total]\nup\nmore")
@@ -199,7 +199,7 @@ def test_a_keeper_that_may_be_dead_is_asked_first(tmp_path: Path, root: Path) ->
 def test_another_handle_follows_drives_and_ends_what_is_kept(db: engine.Database, root: Path) -> None:
     path = keep(db, root)
     with engine.open(db.path) as other:
-        followed = other.stream("demo", path)
+        followed = other.output("demo", path)
         assert next(followed)["text"] == "up\n"
         drive(other, root, f'<get path="{path}_1" line="1"/>{GO_ON}', DONE)
         assert other.value("select message from commands where action = 'get'").endswith("total]\nup")
@@ -216,7 +216,7 @@ def test_what_an_async_run_keeps_lives_as_long_as_the_file(tmp_path: Path, root:
     async def work() -> str:
         async with await engine.open_async(tmp_path / "t.db") as db:
             await db.run_async("Go", run="demo", model=model, root=root, yolo=True, sandbox="off", no_repo=True)
-            pieces = db.stream("demo", str(db.value("select path from _process_paths where channel = 1")))
+            pieces = db.output("demo", str(db.value("select path from _process_paths where channel = 1")))
             assert next(pieces)["text"] == "up\n"
             assert db.value(ALIVE) == 1
         return (root / "pid").read_text()
@@ -303,7 +303,7 @@ def test_a_flood_after_the_run_stays_small_and_all_of_it_is_kept_for_the_person(
     path = keep(db, root, f"echo first; {LINGER}; yes 0123456789abcde | head -c 104857600; echo last", keep_output=kept)
     (root / "stop").touch()
     db.kept_jobs.wait()
-    text = "".join(piece["text"] for piece in db.stream("demo", path))
+    text = "".join(piece["text"] for piece in db.output("demo", path))
     assert text.startswith("first\n012")
     assert text.endswith("bcde\nlast\n")
     assert len(text) < 1_001_000
@@ -341,7 +341,7 @@ def test_the_command_stays_until_what_it_keeps_has_ended(folder: Path, model: st
     assert json.loads(said)["status"] == 200
     with engine.open(database(folder)) as db:
         path = str(db.value("select path from _process_paths where channel = 1"))
-        wait_until(lambda: "up\n" in "".join(piece["text"] for piece in db.stream("demo", path, follow=False)))
+        wait_until(lambda: "up\n" in "".join(piece["text"] for piece in db.output("demo", path, follow=False)))
     assert "up\n" in run_engine(folder, "runs", "output", "demo", path).stdout
     assert "still runs in the background" in run_engine(folder, "runs", "purge", "demo", "--yes").stderr
     (folder / "stop").touch()

@@ -24,7 +24,7 @@ from timing import check_delay, delay_of_cancelling, slow_signal
 
 from engine.errors import NotFound
 from engine.models import resolve_model
-from engine.models.protocol import Message, ModelError, Request, Usage
+from engine.models.protocol import Message, ModelError, Request, Thought, Usage
 
 
 def request(position: int = 0, timeout_s: float = 300.0) -> Request:
@@ -47,7 +47,8 @@ def test_an_answer_carries_reasoning_and_figures(tmp_path: Path) -> None:
     heard: list[str] = []
     model = resolve_model(script(tmp_path, {"text": "yes", "reasoning": "because", "usage": usage}))
     answer = model.complete(request(), heard.append)
-    assert (answer.text, answer.reasoning, heard) == ("yes", "because", ["yes"])
+    assert (answer.text, answer.reasoning, heard) == ("yes", "because", ["because", "yes"])
+    assert [type(piece) for piece in heard] == [Thought, str]
     assert answer.usage == Usage(10, 4, 2, None, 0.5)
 
 

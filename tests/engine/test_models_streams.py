@@ -34,7 +34,7 @@ pytest.importorskip("httpx2")
 import engine
 from engine.keys.keys import Keys
 from engine.keys.providers import PROVIDERS
-from engine.models.protocol import Completion, Message, ModelError, Request
+from engine.models.protocol import Completion, Message, ModelError, Request, Thought
 from engine.models.providers import endpoint
 from engine.models.remote import RemoteModel
 from engine.models.wire import Wire
@@ -88,7 +88,9 @@ def read(format_: str, *parts: bytes) -> Turn:
     turn = turn_of(wire.answer.completion())
     if wire.answer.is_stuck:
         return turn
-    assert "".join(heard) == turn.text.removesuffix("\ufffd"), "what was heard is what was said"
+    thoughts = "".join(piece for piece in heard if isinstance(piece, Thought))
+    said = "".join(piece for piece in heard if not isinstance(piece, Thought))
+    assert (thoughts, said) == (turn.thoughts.removesuffix("\ufffd"), turn.text.removesuffix("\ufffd"))
     return turn
 
 

@@ -19,9 +19,10 @@ CACHE = ROOT / ".types" / ".cache"
 APP = """\
 import threading
 from collections.abc import Callable
+from typing import assert_never
 
 import engine
-from engine import mcp
+from engine import mcp, stream_events
 from engine.models.protocol import Completion, Model, Request
 
 
@@ -30,6 +31,31 @@ def told(event: engine.Event) -> None:
         print(event["turn"], event["text"])
     elif event["type"] == "loop":
         print(event["status"], event["channel"])  # wrong: typeddict-item
+
+
+def words(event: stream_events.DeltaEvent | stream_events.ThoughtEvent | stream_events.EndEvent) -> str:
+    match event:
+        case stream_events.DeltaEvent(text=text) | stream_events.ThoughtEvent(text=text):
+            return text.upper()
+        case stream_events.EndEvent(result=result):
+            print(result.answr)  # wrong: attr-defined
+            return ""
+    assert_never(event)
+
+
+def forgotten(event: engine.StreamEvent) -> None:
+    match event:
+        case stream_events.TextEvent():
+            print(event.at)
+        case _:
+            assert_never(event)  # wrong: arg-type
+
+
+async def watched(db: engine.Database) -> None:
+    for event in db.stream("Hi", temprature=0.5):  # wrong: call-arg
+        forgotten(event)
+    async for each in db.stream("Hi"):
+        print(each.run.upper(), each.id + 1)
 
 
 def decide(proposal: engine.Proposal) -> bool | None:

@@ -72,7 +72,7 @@ def output(
         alias = run_or_latest(database, run)
         path = path or _latest(database, alias)
         try:
-            for piece in database.stream(alias, path, follow=follow):
+            for piece in database.output(alias, path, follow=follow):
                 _print(piece, as_json=as_json)
         except KeyboardInterrupt:
             say()
