@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from html import unescape
 from typing import TYPE_CHECKING, Any
@@ -52,12 +54,45 @@ def translated(error: Exception, who: str, at: Endpoint) -> EngineError:
     """The `ModelError` for an exception while a request was sent or its answer read; its message never holds the key."""
     if isinstance(error, EngineError):
         return error
-    detail = _shown_text(str(error) or type(error).__name__, at)
+    nothing_was_sent = type(error).__name__ == "ConnectError"
+    if nothing_was_sent and (fault := _tls_fault(error)) is not None:
+        return _told("certificate", _shown_text(fault, at), who, at)
+    why = _why_unreachable(error) if nothing_was_sent else None
+    detail = _shown_text(why or str(error) or type(error).__name__, at)
     if isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("httpx2", "httpcore2"):
-        # nothing was sent: the name is not known, or nobody listens there
-        return _told("unreachable" if type(error).__name__ == "ConnectError" else "gateway", detail, who, at)
+        # unreachable: the name is not known, or nobody listens there
+        return _told("unreachable" if nothing_was_sent else "gateway", detail, who, at)
     said = f"model {who!r} sent an answer that cannot be read ({type(error).__name__}); check the address"
     return ModelError("server", said, final=True)
+
+
+def _tls_fault(error: Exception) -> str | None:
+    """What was wrong with the TLS of a connection; None where something else was."""
+    tls = sys.modules.get("ssl")  # who has met such an error has it
+    found = tls and next((each for each in _causes(error) if isinstance(each, tls.SSLError)), None)
+    if tls is None or found is None or isinstance(found, tls.SSLEOFError):
+        return None
+    reason = getattr(found, "verify_message", None) or (found.reason or "").replace("_", " ").lower() or str(found)
+    return _PLAIN if "wrong version number" in reason or "record layer" in reason else str(reason)
+
+
+def _why_unreachable(error: Exception) -> str | None:
+    """Why nothing was sent, in plain words; None where the library's own have to do."""
+    for each in _causes(error):
+        if isinstance(each, socket.gaierror):
+            return "its name is not known"
+        if isinstance(each, ConnectionRefusedError):
+            return "nobody listens there"
+    return None
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and those that it came of."""
+    for _ in range(_DEEPEST):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def refused(body: bytes, response: httpx2.Response, who: str, at: Endpoint) -> ModelError:
@@ -109,6 +144,8 @@ def _told(category: str, detail: str, who: str, at: Endpoint, retry_after_s: flo
     )
 
 
+_DEEPEST = 10
+_PLAIN = "the server there speaks no TLS, so its address begins with http://"
 _NO_KEY = (
     "a model named by its address gets no key; set OPENAI_BASE_URL and OPENAI_API_KEY, and name the model openai/NAME"
 )
@@ -118,6 +155,8 @@ _MESSAGES = {
     "not_found": "{provider} knows no model {who!r} at {url}: {detail}; check the name",
     "gateway": "model {who!r} cannot be reached at {url}: {detail}; check the server and {place}",
     "unreachable": "model {who!r} cannot be reached at {url}: {detail}; check the address, the network and {place}",
+    "certificate": "model {who!r}: no secure connection (TLS) to {url}: {detail}; check the address and the clock of this "
+    "machine, and name the authority of a certificate of your own in SSL_CERT_FILE",
     "context_exceeded": "the packet is too long for model {who!r}: {detail}",
 }
 

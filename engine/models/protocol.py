@@ -17,6 +17,7 @@ STATUS_BY_CATEGORY = {
     "aborted": 499,
     "gateway": 502,
     "unreachable": 502,
+    "certificate": 502,
     "rate_limit": 429,
     "warmup": 502,
     "server": 500,

@@ -162,14 +162,13 @@ class Narrator:
         say(f"{self._speaker}[{event['turn']}]      {event['body']}", "yellow")
 
     def _retry(self, event: Mapping[str, Any]) -> None:
-        say(
-            f"{self._speaker}the model failed ({one_line(event['message'])}); "
-            f"asking again in {round(event['wait_s'], 1):g} s",
-            "yellow",
-        )
         self._draft = Draft()
-        if self._area:
-            self._area.show("waiting for the model")
+        wait = f"{round(event['wait_s'], 1):g} s"
+        if self._area and not self._speaker:
+            # one line, which the next one takes the place of
+            self._area.show(f"try {event['failures'] + 1} in {wait}: {one_line(event['message'], 300)}")
+            return
+        say(f"{self._speaker}the model failed ({one_line(event['message'])}); asking again in {wait}", "yellow")
 
     def _hear(self, text: str) -> None:
         self._draft.hear(text)

@@ -339,6 +339,26 @@ def test_a_session_that_was_killed_drives_its_run_no_longer(chat: OpenChat, tmp_
     assert [row["status"] for row in rows("select status from loop_list")] == [499, 200]
 
 
+def test_a_session_that_is_killed_is_replaced_at_once_by_the_one_that_waits(
+    chat: OpenChat, tmp_path: Path, folder: Path, rows: Rows
+) -> None:
+    """A lease that nobody gives back would be waited for."""
+    assert engine(folder, "config", "lease_seconds=600").returncode == 0
+    waits = f'<sh timeout="600">until [ -e go ]; do sleep 0.05; done</sh>{GO_ON}'
+    answers = [f'<update status="200">Answer to {name}.</update>' for name in "AB"]
+    first = chat("--run", "demo", "--yolo", "--model", script(tmp_path / "s.jsonl", [waits, *answers]))
+    first.enter("Prompt A", "run demo, ")
+    wait_until(lambda: rows("select 1 from processes where state = 'started'"))
+    second = chat("--run", "demo", "--yolo")
+    second.enter("Prompt B", "what it does is shown here")
+    first.interrupt(signal.SIGKILL)
+    first.wait()
+    (folder / "go").touch()
+    second.expect(": done (")
+    second.leave()
+    assert [row["status"] for row in rows("select status from loop_list")] == [200, 200]
+
+
 def test_a_long_paste_is_one_prompt(chat: OpenChat, tmp_path: Path, rows: Rows) -> None:
     text = "".join(f"line {number} of what somebody pasted\r" for number in range(2_000))
     at = chat("--run", "demo", "--model", script(tmp_path / "s.jsonl", DONE))

@@ -5,6 +5,7 @@ spec: @live_progress
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,20 @@ def test_at_forty_columns_an_output_of_many_lines_leaves_its_last_ones(folder: P
     assert max(cell_len(line) for line in shown[at - 3 : answer]) <= 40
     assert "a command runs, 301 lines" in said
     assert "\x1b[2J" not in said
+
+
+def test_the_tries_of_a_server_that_is_not_there_take_one_line(folder: Path) -> None:
+    """Each try was a line of its own, and the error repeated them."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        code, said = on_terminal(folder, "run", "--no-repo", "--model", f"{url}#m", "--run", "demo", "Go", columns=120)
+    assert code == 1
+    assert f"try 2 in 1 s: model '{url}#m' cannot be reached" in said
+    shown = "\n".join(screen(said))
+    assert "cannot be reached" in shown
+    assert "try 2" not in shown
+    assert "asking again" not in said
 
 
 def test_last_lines_are_put_together_from_pieces() -> None:

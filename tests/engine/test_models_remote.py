@@ -12,17 +12,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 from timing import check_delay, delay_of_cancelling
+from web_server import web
 
 pytest.importorskip("httpx2")
 
@@ -277,6 +281,33 @@ def test_a_refused_connection_names_the_address(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ModelError, match=r"cannot be reached at http://no-such-host\.invalid") as caught:
         resolve_model("openai/tiny").complete(request())
     assert caught.value.category == "unreachable"
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made by openssl")
+def test_a_certificate_that_is_not_accepted_is_named_and_not_tried_again(tmp_path: Path) -> None:
+    """It was called a server that cannot be reached."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "9", "-subj", "/CN=test"]
+    subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with (
+        web(context) as site,
+        pytest.raises(ModelError, match=r"TLS.*self-signed certificate.*SSL_CERT_FILE") as caught,
+    ):
+        complete_with_retry(resolve_model(f"https://127.0.0.1:{site.port}/v1#tiny"), request(), on_retry=_never_again)
+    assert (caught.value.category, caught.value.status) == ("certificate", 502)
+
+
+def test_a_server_without_tls_is_named(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"https://127.0.0.1:{server.server_address[1]}/v1")
+    with pytest.raises(ModelError, match="speaks no TLS, so its address begins with http://") as caught:
+        resolve_model("openai/tiny").complete(request())
+    assert caught.value.category == "certificate"
+
+
+def _never_again(error: ModelError, failures: int, wait_s: float) -> None:
+    raise AssertionError(f"tried again after {failures}: {error}")
 
 
 @pytest.mark.parametrize("answer", [never, drip])
