@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 __all__ = [
     "Conflict",
+    "Context",
     "Database",
     "EngineError",
     "Event",
     "FileChange",
     "LeaseHeld",
     "LeaseLost",
+    "NeedsApproval",
     "NotFound",
     "Options",
     "Output",
@@ -23,6 +25,7 @@ __all__ = [
     "PermissionDenied",
     "Proposal",
     "Result",
+    "Retry",
     "Run",
     "Stream",
     "StreamEvent",
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
     )
     from .events import Event
     from .stream_events import StreamEvent
+    from .tools.context import Context, NeedsApproval, Retry
     from .tools.decorating import tool
 
     __version__: str
@@ -79,6 +83,7 @@ else:  # a type checker would take any name for one that this function knows
         "api.opening": ("attach", "open", "open_async"),
         "processes.outputs": ("Output",),
         "schema.registration": ("register",),
+        "tools.context": ("Context", "NeedsApproval", "Retry"),
         "tools.decorating": ("tool",),
         "history.undo_results": ("FileChange", "Undone"),
     }

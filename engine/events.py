@@ -161,6 +161,18 @@ class BeginDict(_OfARun):
     path: str
 
 
+class ProgressDict(_OfARun):
+    """A function of the app says how far it has come (`context.tell`); `path` is the entry of its command."""
+
+    type: Literal["progress"]
+    id: int
+    turn: NotRequired[int]
+    action: str
+    target: NotRequired[str]
+    path: str
+    text: str
+
+
 class OutputDict(_OfARun):
     """What a process prints; `channel` is 1 (stdout) or 2 (stderr).
 
@@ -282,6 +294,7 @@ Event = (
     | StrikeDict
     | ProposalDict
     | BeginDict
+    | ProgressDict
     | OutputDict
     | RetryDict
     | SandboxDict

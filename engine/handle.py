@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.keys.keys import Keys
 from engine.models.app_models import AppModels
@@ -14,12 +14,19 @@ if TYPE_CHECKING:
     from engine.tools.app_tools import AppTools
 
 
+class Provided(NamedTuple):
+    """What the tools of one driving are given, besides what their handle has; None: what that has."""
+
+    context: object = None
+
+
 class Handle(Outputs):
     """An open engine file that can drive runs. With `config`, settings and keys of this user and of the project count."""
 
     def __init__(self, path: str | PathLike[str], *, config: bool = False, **options: Any) -> None:
         self.app_models: AppModels = AppModels()
         self.app_tools: AppTools | None = None
+        self.app_context: object = None
         self.keys: Keys = Keys(files=config)
         self.kept_jobs = KeptJobs()
         super().__init__(path, config=config, **options)

@@ -186,6 +186,18 @@ class BeginEvent(Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressEvent(Told):
+    """A function of the app says how far it has come (`context.tell`); `path` is the entry of its command."""
+
+    type: ClassVar[Literal["progress"]] = "progress"
+    turn: int | None = None
+    action: str
+    target: str | None = None
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutputEvent(Told):
     """What a process prints; `channel` is 1 (stdout) or 2 (stderr).
 
@@ -307,6 +319,7 @@ _CLASSES: dict[str, Any] = {
     "strike": StrikeEvent,
     "proposal": ProposalEvent,
     "begin": BeginEvent,
+    "progress": ProgressEvent,
     "output": OutputEvent,
     "retry": RetryEvent,
     "sandbox": SandboxEvent,
@@ -332,6 +345,7 @@ StreamEvent = (
     | StrikeEvent
     | ProposalEvent
     | BeginEvent
+    | ProgressEvent
     | OutputEvent
     | RetryEvent
     | SandboxEvent

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar, Unpack
 from engine.api.shared_handle import SharedHandle
 from engine.arguments import expects
 from engine.db.database import Bindings, Row
+from engine.handle import Provided
 from engine.history.past import Past
 from engine.transfer.run_files import RunFiles
 from engine.workflows.runs import WorkflowRuns
@@ -42,6 +43,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         on_proposal: OnProposal | None = None,
         on_driver: OnDriver | None = None,
         keep_output: str | PathLike[str] | None = None,
+        context: object = None,
         **options: Unpack[Options],
     ) -> Result:
         """Give `prompt` to a run, a new one unless `run` names one, and drive it until it ends or waits.
@@ -50,7 +52,8 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         False to reject it, a text to answer with, or None to leave it open. `on_driver` gets the driver, whose `stop()`
         ends the driving from another thread: the status is 102 or 202 then, and `resume` goes on. `keep_output` is a file
         outside of the run's folder that gets every byte that shell commands print; of what it prints a run itself keeps
-        the beginning and the end.
+        the beginning and the end. `context` is the app's object for its tools (`engine.Context.app`), by default that
+        of `open`.
 
         Options; what is left out, or None, is left to the run, then to the setting, then to the default:
 
@@ -107,6 +110,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
                 on_proposal=on_proposal,
                 on_driver=on_driver,
                 kept=kept,
+                provided=Provided(context),
             )
         return results.result(self, alias, loop)
 
@@ -118,6 +122,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,
         keep_output: str | PathLike[str] | None = None,
+        context: object = None,
         **options: Unpack[Options],
     ) -> Result:
         """`run` for asyncio: it works in a thread, with a connection of its own, and calls back there.
@@ -133,6 +138,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
                 on_proposal=on_proposal,
                 on_driver=watch,
                 keep_output=keep_output,
+                context=context,
                 **options,
             )
         )
@@ -145,6 +151,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         run: str | None = None,
         on_proposal: OnProposal | None = None,
         keep_output: str | PathLike[str] | None = None,
+        context: object = None,
         **options: Unpack[Options],
     ) -> Stream:
         """Give `prompt` to a run as `run` does, and iterate over what happens: `for event in db.stream(prompt):`.
@@ -160,7 +167,8 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         from engine.api.streams import Stream, beginning
 
         self.expect_no_transaction()
-        return Stream(self, beginning(prompt, run, on_proposal, keep_output, options))
+        given = {"on_proposal": on_proposal, "keep_output": keep_output, "context": context}
+        return Stream(self, beginning(prompt, run, options, **given))
 
     @expects(prompt="a text", run=_TEXT)
     def start(self, prompt: str, *, run: str | None = None, **options: Unpack[Options]) -> Run:
@@ -185,6 +193,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         on_proposal: OnProposal | None = None,
         on_driver: OnDriver | None = None,
         keep_output: str | PathLike[str] | None = None,
+        context: object = None,
     ) -> Result:
         """Drive a run on from its next step, after a `start`, a kill, an interruption or a decision.
 
@@ -197,7 +206,15 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
 
         runs.extend(self, run, max_turns, max_seconds)
         with output_file(self, keep_output, run) as kept:
-            runs.drive(self, run, on_event=on_event, on_proposal=on_proposal, on_driver=on_driver, kept=kept)
+            runs.drive(
+                self,
+                run,
+                on_event=on_event,
+                on_proposal=on_proposal,
+                on_driver=on_driver,
+                kept=kept,
+                provided=Provided(context),
+            )
         return results.result(self, run)
 
     async def resume_async(
@@ -209,6 +226,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,
         keep_output: str | PathLike[str] | None = None,
+        context: object = None,
     ) -> Result:
         """`resume` for asyncio; cancelling it stops the driving, and another resume goes on."""
         self.expect_no_transaction()
@@ -221,6 +239,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
                 on_proposal=on_proposal,
                 on_driver=watch,
                 keep_output=keep_output,
+                context=context,
             )
         )
 
@@ -229,8 +248,8 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         """The events of a run behind the one with the id `after`, and those that come, until all its prompts have ended.
 
         Whoever drives the run, here or in another process, it is followed live; while it waits for a decision this waits
-        too. Events of type delta, thought, begin, output and retry are told to `on_event` only. The `text` of an answer
-        comes in pieces if this process drives the run, else when it has been stored. A client that comes back with
+        too. Events of type delta, thought, begin, progress, output and retry are told to `on_event` only. The `text` of an
+        answer comes in pieces if this process drives the run, else when it has been stored. A client that comes back with
         the id of the last event that it saw misses none. Raises `NotFound` (404) for an unknown run.
         """
         from engine.api.following import follow

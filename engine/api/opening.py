@@ -47,6 +47,7 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     clock: Clock = system_clock,
     tools: Iterable[Callable[..., Any]] = (),
     mcp: Iterable[Server] = (),
+    context: object = None,
 ) -> Database:
     """Open the engine file at `path`; create it, migrate its tables and rebuild its views and triggers where needed.
 
@@ -57,7 +58,8 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     counts, as on the command line: keys of `.env` and of stores, settings of `config.toml` and `engine.toml`; without it an
     app reads none of these. `clock` returns the Unix time in milliseconds. `tools` are functions that the models of its runs
     may call (`engine.tool`), `mcp` are servers whose tools and resources they may use (`engine.mcp.Server`); with
-    `config` so are those that this user's configuration names. A server is connected when a run is driven.
+    `config` so are those that this user's configuration names. A server is connected when a run is driven. `context` is
+    an object of the app for its tools (`engine.Context.app`).
 
     Raises `ValidationError` (400) for a file that is no database, `PermissionDenied` (403) for objects that are not
     trusted, `Conflict` (409) for a file of another application, of a newer engine, or locked by another process, and
@@ -70,6 +72,7 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     if not isinstance(trust, bool | str):
         raise TypeError(f"trust is True, False or a digest, not {trust!r}")
     db = Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust, config=config)
+    db.app_context = context
     if not read_only:
         _heal(db)
     if given or config:
@@ -156,6 +159,7 @@ async def open_async(
     clock: Clock = system_clock,
     tools: Iterable[Callable[..., Any]] = (),
     mcp: Iterable[Server] = (),
+    context: object = None,
 ) -> Database:
     """`open` for asyncio: opening, which may create the file, is done in a thread.
 
@@ -173,6 +177,7 @@ async def open_async(
             clock=clock,
             tools=tools,
             mcp=mcp,
+            context=context,
         ),
         abandon=Database.close,
     )

@@ -76,6 +76,7 @@ class SharedHandle(Handle):
         )
         db.app_models, db.keys = self.app_models, self.keys
         db.kept_jobs, db._ends_kept_jobs = self.kept_jobs, False
+        db.app_context = self.app_context
         if tools:
             db.use_tools(self.app_tools)
         return db

@@ -23,10 +23,9 @@ from .pipe import Pipe
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-    from os import PathLike
 
     from engine.api.database import Database
-    from engine.contract import OnDriver, OnProposal, Options, Result
+    from engine.contract import OnDriver, Options, Result
     from engine.driving.loop import Driver
     from engine.events import Event, OnEvent
     from engine.stream_events import StreamEvent
@@ -50,17 +49,19 @@ _LEFT = "the reader of the stream left"
 def beginning(
     prompt: str | None,
     run: str | None,
-    on_proposal: OnProposal | None,
-    keep_output: str | PathLike[str] | None,
     options: Options,
+    **for_driving: Any,
 ) -> Begin:
-    """What gives a prompt to a run and drives it or, without a prompt, drives the run on; the second time it goes on."""
-    given: dict[str, Any] = {"on_proposal": on_proposal, "keep_output": keep_output, **options}
+    """What gives a prompt to a run and drives it or, without a prompt, drives the run on; the second time it goes on.
+
+    `for_driving` is what `run` and `resume` take besides: on_proposal, keep_output, context.
+    """
+    given: dict[str, Any] = {**for_driving, **options}
 
     def begin(db: Database, on_event: OnEvent, on_driver: OnDriver, waits: str | None) -> Result:
         callbacks: dict[str, Any] = {"on_event": on_event, "on_driver": on_driver}
         if waits is not None:
-            return db.resume(waits, on_proposal=on_proposal, keep_output=keep_output, **callbacks)
+            return db.resume(waits, **for_driving, **callbacks)
         if prompt is not None:
             return db.run(prompt, run=run, **given, **callbacks)
         if run is None:

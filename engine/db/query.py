@@ -36,7 +36,8 @@ _LIMITS = {
     apsw.SQLITE_LIMIT_LENGTH: limits.SQL_VALUE_BYTES,
     apsw.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: limits.SQL_LIKE_BYTES,
 }
-_NO_STATEMENT = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
+NO_STATEMENT = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
+"""Blanks, comments and semicolons."""
 _ACTIONS = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_RECURSIVE})
 # The argument of these pragmas names a table or an index. Those below return a value, and only without an argument.
 _ASKING_PRAGMAS = frozenset(
@@ -48,7 +49,7 @@ _TELLING_PRAGMAS = frozenset(
     {"application_id", "user_version", "schema_version", "data_version", "page_count", "page_size", "freelist_count"}
     | {"encoding", "journal_mode", "synchronous", "foreign_keys", "query_only"}
 )
-_REACHING_FUNCTIONS = frozenset(
+REACHING_FUNCTIONS = frozenset(
     {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "fsdir", "zipfile", "sqlar_uncompress"}
 )
 
@@ -163,8 +164,8 @@ def _fetched(connection: apsw.Connection, query: str, bindings: Bindings, limit:
 
     def trace(cursor: apsw.Cursor, statement: str, _: object) -> bool:
         nonlocal columns
-        if not _NO_STATEMENT.fullmatch(statement):
-            _refuse_a_second(query[len(statement) :])
+        if not NO_STATEMENT.fullmatch(statement):
+            refuse_a_second(query[len(statement) :])
             columns = _names(cursor)
         return True
 
@@ -195,8 +196,9 @@ def _names(cursor: apsw.Cursor) -> list[str]:
     return [str(column[0]) for column in cursor.get_description()]
 
 
-def _refuse_a_second(rest: str) -> None:
-    if not _NO_STATEMENT.fullmatch(rest):
+def refuse_a_second(rest: str) -> None:
+    """Raise `ValidationError` (400) where something but comments stands behind a statement."""
+    if not NO_STATEMENT.fullmatch(rest):
         raise ValidationError(f"one statement at a time; a second one begins at {rest.strip()[:40]!r}")
 
 
@@ -235,7 +237,7 @@ def _judge(action: tuple[Any, ...], refused: list[str]) -> int:
     if code in _ACTIONS:
         return apsw.SQLITE_OK
     if code == apsw.SQLITE_FUNCTION:
-        allowed, what = str(second).lower() not in _REACHING_FUNCTIONS, f"{second}()"
+        allowed, what = str(second).lower() not in REACHING_FUNCTIONS, f"{second}()"
     elif code == apsw.SQLITE_PRAGMA:
         name = str(first).lower()
         allowed = name in _ASKING_PRAGMAS or (name in _TELLING_PRAGMAS and second is None)
@@ -255,7 +257,7 @@ def _refusal(query: str, refused: list[str]) -> str:
 
 def _kind(query: str) -> str:
     """The SQL keyword of a statement, such as INSERT; of a statement that begins with `with`, the keyword after that."""
-    words: list[str] = re.findall(r"[a-z]+", re.sub(_NO_STATEMENT, "", query, count=1).lower()) or ["this"]
+    words: list[str] = re.findall(r"[a-z]+", re.sub(NO_STATEMENT, "", query, count=1).lower()) or ["this"]
     if words[0] == "with" and (parsed := _parsed(query)) is not None:
         words = [str(parsed.key)]
     return words[0].upper()

@@ -21,7 +21,7 @@ from .loop import Driver
 if TYPE_CHECKING:
     from engine.contract import OnProposal, Proposal
     from engine.events import Event, OnEvent
-    from engine.handle import Handle
+    from engine.handle import Handle, Provided
     from engine.processes.kept_output import KeptOutput
 
 AtRest = Callable[[str], Sequence[str] | None]
@@ -43,7 +43,8 @@ class Children:
     """Drives child runs for a parent that ends when `stopped` is set.
 
     `on_event` gets their events, each with the name of its run as `run`, and `on_proposal` their proposals; both are called
-    by the thread that calls `drive`. `decided_by` is recorded as who decided.
+    by the thread that calls `drive`. `decided_by` is recorded as who decided. `provided` is for the app's tools, as that of
+    the parent.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Children:
         on_proposal: OnProposal | None = None,
         kept: KeptOutput | None = None,
         decided_by: str = "callback",
+        provided: Provided | None = None,
     ) -> None:
         self.db = db
         self.stopping = Flag()
@@ -62,6 +64,7 @@ class Children:
         self._stopped = stopped
         self._on_event = on_event
         self._kept = kept
+        self._provided = provided
         self._drivers: set[Driver] = set()
 
     def drive(self, runs: Sequence[str], at_rest: AtRest | None = None) -> None:
@@ -100,7 +103,7 @@ class Children:
     def drive_one(self, db: Handle, run: str, on_event: OnEvent | None, on_proposal: OnProposal | None) -> None:
         """Drive a child with the handle `db`; wait while another process drives it."""
         while not self.stopping.is_set():
-            driver = Driver(db, run, on_event, on_proposal, self._kept)
+            driver = Driver(db, run, on_event, on_proposal, self._kept, self._provided)
             self._drivers.add(driver)
             if self.stopping.is_set():
                 driver.stop()

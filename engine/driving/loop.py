@@ -18,6 +18,7 @@ from engine.effects import files, pages
 from engine.effects.perform import Performer
 from engine.errors import Conflict, EngineError, LeaseHeld, LeaseLost, NotFound
 from engine.functions.limits import Stopped
+from engine.handle import Provided
 from engine.packets.rendering import Renderer
 from engine.threads.joining import join_threads
 
@@ -54,6 +55,7 @@ _FIRST_PROPOSAL = """
 class Driver:
     """Drives one run. `on_event` gets each event, `on_proposal` each open proposal as a row of `open_proposals`:
     True accepts it, False rejects it, a text answers a question, None leaves it open. `kept` gets all that processes print.
+    `provided` is for the app's tools.
     """
 
     loop: int | None = None
@@ -66,11 +68,13 @@ class Driver:
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,
         kept: KeptOutput | None = None,
+        provided: Provided | None = None,
     ) -> None:
         self._db = db
         self._run = run
         self._lease = Lease(db, run)
-        self._given = on_event, on_proposal, kept
+        self._provided = provided or Provided()
+        self._given = on_event, on_proposal, kept, self._provided
         self._at_end = self._told_to_stop = False
         self._next_driver: Driver | None = None
         self._on_event = watched(db, on_event)
@@ -89,6 +93,8 @@ class Driver:
             lambda: self.children,
             self._progress.tell,
             self._progress.began,
+            db.app_context if self._provided.context is None else self._provided.context,
+            self._progress.progress,
         )
         self._servers = RunServers(db, run, self._lease, self._progress)
         self._model_calls = ModelCalls(db, run, self._lease, self._renderer, self._progress)
@@ -128,7 +134,8 @@ class Driver:
         from .children import Children
 
         ask = self._ask_person if self._on_proposal else None
-        return Children(self._db, self._lease.stopped, self._on_event, ask, self._kept, self._decided_by)
+        given = self._on_event, ask, self._kept, self._decided_by, self._provided
+        return Children(self._db, self._lease.stopped, *given)
 
     def claim(self) -> None:
         """Claim the lease before `drive`, in the transaction of a prompt; `release` follows. Raises `LeaseHeld` (409)."""

@@ -100,6 +100,12 @@ class Progress:
             told = {key: value for key, value in row.items() if value is not None}
             self._on_event(cast("Event", {"type": "begin", "id": self._last, **told}))
 
+    def progress(self, effect_id: int, text: str) -> None:
+        """Pass on how far a function has come."""
+        if self._on_event is not None and (row := self._db.row(_BEGUN, (effect_id,))):
+            told = {key: value for key, value in row.items() if value is not None}
+            self._on_event(cast("Event", {"type": "progress", "id": self._last, **told, "text": text}))
+
     def output(self, channel: int, text: str) -> None:
         """Pass on what a process prints."""
         if self._on_event is not None:

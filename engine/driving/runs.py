@@ -17,7 +17,7 @@ from .prompts import as_json, check_name, prompt
 from .run_names import free_name
 
 if TYPE_CHECKING:
-    from engine.handle import Handle
+    from engine.handle import Handle, Provided
     from engine.processes.kept_output import KeptOutput
 
 
@@ -29,12 +29,13 @@ def drive(
     on_proposal: OnProposal | None = None,
     on_driver: OnDriver | None = None,
     kept: KeptOutput | None = None,
+    provided: Provided | None = None,
 ) -> None:
     """Drive `run` until it ends or waits; see `Database.run` for the callbacks and `Driver.drive` for the errors.
 
-    `kept` gets all that its commands print.
+    `kept` gets all that its commands print, `provided` is for the app's tools.
     """
-    driver = Driver(db, run, on_event, on_proposal, kept)
+    driver = Driver(db, run, on_event, on_proposal, kept, provided)
     if on_driver:
         on_driver(driver)
     driver.drive()
@@ -51,6 +52,7 @@ def prompt_and_drive(
     on_proposal: OnProposal | None = None,
     on_driver: OnDriver | None = None,
     kept: KeptOutput | None = None,
+    provided: Provided | None = None,
 ) -> tuple[str, int]:
     """`prompt`, then `drive`; returns (run, loop sequence). A prompt that cannot be driven is not stored.
 
@@ -59,7 +61,7 @@ def prompt_and_drive(
     drivers: list[Driver] = []
 
     def claim(alias: str) -> None:
-        drivers.append(Driver(db, alias, on_event, on_proposal, kept))
+        drivers.append(Driver(db, alias, on_event, on_proposal, kept, provided))
         drivers[0].claim()
 
     try:

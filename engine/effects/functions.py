@@ -5,78 +5,158 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engine.errors import ValidationError
 from engine.functions.limits import Stopped
+from engine.models.protocol import storable
 from engine.system.secrets import scrubbed
 
 if TYPE_CHECKING:
     from engine.db.database import Row
     from engine.handle import Handle
     from engine.tools.calling import Calls
+    from engine.tools.context import Context
+    from engine.tools.tables import ToolTables
 
+Report = Callable[[Mapping[str, Any]], None]
+_ATTEMPTS = 3
+"""How often a function is called whose tables somebody else changes meanwhile."""
+_CHANGED = (
+    "Nothing of it was stored: what it had read in the tables of the app was changed by others before it ended. "
+    "Call it again if that is still wanted."
+)
 _MOST_OF_ERROR = 2_000
 
 
 class Functions:
-    """Performs effects of the kinds function and mcp for a driver that ends when `stopped` is set."""
+    """Performs effects of the kinds function and mcp for a driver that ends when `stopped` is set.
 
-    def __init__(self, db: Handle, stopped: threading.Event) -> None:
+    `app` is what the app gave to its tools. `tell` gets the id of an effect and what its function says of its progress.
+    """
+
+    def __init__(
+        self, db: Handle, token: str | None, stopped: threading.Event, app: object, tell: Callable[[int, str], None]
+    ) -> None:
         self._db = db
+        self._token = token
         self._stopped = stopped
+        self._app = app
+        self._tell = tell
         self._calls: Calls | None = None
 
-    def perform(self, effect: Row) -> dict[str, Any]:
-        """Call the function of an effect; returns the columns of its `finish_effect`. What it raises is a failure.
+    def perform(self, effect: Row, report: Report) -> None:
+        """Call the function of an effect and report how it ended; what it wrote is stored in the same transaction.
 
-        Raises `Stopped` where the driver is stopped while one works that may be called again.
+        Where somebody has changed meanwhile what it was told of the app's tables, nothing is stored, and one that may be
+        called again is. Raises `Stopped` where the driver is stopped while such a one works.
         """
-        detail = json.loads(effect["detail"])
-        given = self._db.app_tools
-        tool = given.find(detail["tool"]) if given else None
-        if tool is None:
-            return _failed(detail, "error", _not_here(detail))
-        if detail.get("digest") not in (None, getattr(tool, "digest", None)):
-            changed = "Not called: its server has defined it anew since this was asked for; read what it is now."
-            return _failed(detail, "conflict", changed)
-        from engine.tools.calling import Broken, Calls, GivenUp, TookTooLong
-        from engine.tools.kinds import WrongArgument
-        from engine.tools.results import WithPictures, result_text
+        from engine.tools.tables import Changed
 
-        self._calls = self._calls or Calls(self._stopped)
-        row = self._db.row("select * from _function_timeouts where effect_id = ?", (effect["effect_id"],))
-        assert row is not None, "an effect has its command"
-        seconds = min(tool.choices.timeout or row["timeout_s"], row["left_s"])
-        try:
-            positional, named = tool.bound(detail["arguments"])
-        except WrongArgument as error:
-            return _failed(detail, "validation", f"Not called: {error}")
-        try:
-            result = self._calls.call(tool.function, positional, named, seconds)
-            text = result_text(result, effect["max_output"])
-            if isinstance(result, WithPictures) and result.pictures:
-                keep_pictures(self._db, effect, result.pictures)
-        except TookTooLong:
-            return _failed(detail, "timeout", f"No result within {seconds:g} s; whether it finished is unknown.")
-        except GivenUp:
-            if detail["idempotent"]:
-                raise Stopped(f"{tool.name}: the driver was stopped") from None
-            return _failed(detail, "interrupted", "Stopped while it worked; whether it finished is unknown.")
-        except Broken as broken:
-            return _failed(detail, *_outcome(broken.error, effect["max_output"]))
-        except Exception as error:
-            return _failed(detail, "error", _said(error))
-        finally:
-            left_open = self._roll_back()
-        if left_open:
-            return _failed(detail, "error", "It left a transaction open, which was rolled back.")
-        return {"state": "resolved", "message": f"{detail['call']}\n{text}"}
+        for attempt in range(1, _ATTEMPTS + 1):
+            ended = self._called(effect)
+            try:
+                self._store(effect, ended, report)
+                return
+            except _Over:
+                return
+            except Changed:
+                if attempt == _ATTEMPTS or not json.loads(effect["detail"])["idempotent"]:
+                    report(ended.failed("conflict", _CHANGED))
+                    return
+            except ValidationError as error:  # a constraint that is checked at the end of a transaction
+                report(ended.failed("error", f"Nothing of it was stored: {error.message}"))
+                return
 
     def close(self) -> None:
         """End what async functions had."""
         if self._calls is not None:
             self._calls.close()
+
+    def _store(self, effect: Row, ended: _Ended, report: Report) -> None:
+        """Report the end of a call, in one transaction with what it brings. Raises `_Over`, and what that raises."""
+        if not ended.brings:
+            ended.report(self._db, effect, self._token, report)
+            return
+        with self._db.transaction():
+            if not self._db.value("select 1 from _calls_at_work where effect_id = ?", (effect["effect_id"],)):
+                raise _Over
+            ended.report(self._db, effect, self._token, report)
+
+    def _called(self, effect: Row) -> _Ended:
+        detail = json.loads(effect["detail"])
+        given = self._db.app_tools
+        tool = given.find(detail["tool"]) if given else None
+        if tool is None:
+            return _Ended(detail).failing("error", _not_here(detail))
+        if detail.get("digest") not in (None, getattr(tool, "digest", None)):
+            changed = "Not called: its server has defined it anew since this was asked for; read what it is now."
+            return _Ended(detail).failing("conflict", changed)
+        from engine.tools.kinds import WrongArgument
+
+        try:
+            positional, named = tool.bound(detail["arguments"])
+        except WrongArgument as error:
+            return _Ended(detail).failing("validation", f"Not called: {error}")
+        row = self._db.row("select * from _function_timeouts where effect_id = ?", (effect["effect_id"],))
+        assert row is not None, "an effect has its command"
+        seconds = min(tool.choices.timeout or row["timeout_s"], row["left_s"])
+        said: deque[str] = deque()
+        tables = None
+        if (parameter := getattr(tool, "context", None)) is not None:
+            context = self._context(effect, said)
+            named[parameter], tables = context, context.db
+        return self._outcome_of(effect, _Call(tool, positional, named, seconds, said), _Ended(detail, tables))
+
+    def _context(self, effect: Row, said: deque[str]) -> Context[Any]:
+        from engine.tools.context import Context
+        from engine.tools.tables import ToolTables
+
+        assert self._db.app_tools is not None, "a function is of the app"
+        row = self._db.row("select * from _function_contexts where effect_id = ?", (effect["effect_id"],))
+        assert row is not None, "an effect has its command"
+        del row["effect_id"]
+        tables = ToolTables(self._db, self._db.app_tools.own_tables)
+        return Context(**row, app=self._app, db=tables, _tell=said.append)
+
+    def _outcome_of(self, effect: Row, call: _Call, ended: _Ended) -> _Ended:
+        """What comes of a call, which is made now."""
+        from engine.tools.calling import Broken, Calls, GivenUp, TookTooLong
+        from engine.tools.context import NeedsApproval
+        from engine.tools.results import result_text
+
+        def look() -> None:
+            while call.said:
+                self._tell(effect["effect_id"], call.said.popleft())
+
+        self._calls = self._calls or Calls(self._stopped)
+        try:
+            result = self._calls.call(call.tool.function, call.positional, call.named, call.seconds, look)
+            ended = ended.resolved(result, result_text(result, effect["max_output"]))
+        except TookTooLong:
+            told = f"No result within {call.seconds:g} s; whether it finished is unknown."
+            ended = ended.failing("timeout", told + ended.unstored)
+        except GivenUp:
+            if ended.detail["idempotent"]:
+                raise Stopped(f"{call.tool.name}: the driver was stopped") from None
+            ended = ended.failing("interrupted", "Stopped while it worked; whether it finished is unknown.")
+        except Broken as broken:
+            if isinstance(broken.error, NeedsApproval):
+                ended = ended.asking(broken.error.reason)
+            else:
+                ended = ended.failing(*_outcome(broken.error, effect["max_output"]))
+        except Exception as error:
+            ended = ended.failing("error", _said(error))
+        finally:
+            if ended.tables is not None:
+                ended.tables.end()
+            left_open = self._roll_back()
+        if left_open:
+            return ended.failing("error", "It left a transaction open, which was rolled back.")
+        return ended
 
     def _roll_back(self) -> bool:
         """Whether a function has left a transaction open, which is rolled back: the run would go on inside it."""
@@ -84,6 +164,79 @@ class Functions:
             return False
         self._db.execute("rollback")
         return True
+
+
+class _Over(Exception):  # noqa: N818 - an outcome, not a defect
+    """The effect of a call is over already: an abort has cancelled it."""
+
+
+class _Call(NamedTuple):
+    """A call that is to be made; `said` is what its function says of its progress."""
+
+    tool: Any
+    positional: list[object]
+    named: dict[str, object]
+    seconds: float
+    said: deque[str]
+
+
+class _Ended(NamedTuple):
+    """How a call has ended: what its function wrote, what it brings, and the columns of `finish_effect`, or the question
+    that a person has to decide.
+    """
+
+    detail: dict[str, Any]
+    tables: ToolTables | None = None
+    columns: Mapping[str, Any] | None = None
+    question: str | None = None
+    pictures: Mapping[str, bytes] = MappingProxyType({})
+
+    @property
+    def brings(self) -> bool:
+        """Whether there is more to store than the end of the effect."""
+        return self.succeeded and bool(self.pictures or (self.tables is not None and self.tables.has_written))
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether there is a result."""
+        return self.columns is not None and self.columns["state"] == "resolved"
+
+    @property
+    def unstored(self) -> str:
+        """What is said of a call that was given up after it had written."""
+        return " Nothing that it wrote by context.db was stored." if self.tables and self.tables.has_written else ""
+
+    def resolved(self, result: object, text: str) -> _Ended:
+        """A call with a result, and its text."""
+        from engine.tools.results import WithPictures
+
+        pictures = result.pictures if isinstance(result, WithPictures) else {}
+        columns = {"state": "resolved", "message": f"{self.detail['call']}\n{text}"}
+        return self._replace(columns=columns, pictures=pictures)
+
+    def failed(self, outcome: str, message: str) -> dict[str, Any]:
+        """The columns of a call that failed."""
+        return {"state": "failed", "outcome": outcome, "message": f"{self.detail['call']}\n{message}"}
+
+    def failing(self, outcome: str, message: str) -> _Ended:
+        """A call that failed."""
+        return self._replace(columns=self.failed(outcome, message), question=None)
+
+    def asking(self, reason: str) -> _Ended:
+        """A call that needs a decision."""
+        return self._replace(question=storable(scrubbed(reason))[:_MOST_OF_ERROR])
+
+    def report(self, db: Handle, effect: Row, token: str | None, report: Report) -> None:
+        """Store what the call brings, and its end. Raises `Changed`."""
+        if self.question is not None:
+            db.insert("_ask_for_call", effect_id=effect["effect_id"], reason=self.question, lease=token)
+            return
+        assert self.columns is not None, "a call ends, or asks"
+        if self.brings and self.tables is not None:
+            self.tables.store()
+        if self.pictures:
+            keep_pictures(db, effect, self.pictures)
+        report(self.columns)
 
 
 def keep_pictures(db: Handle, effect: Row, pictures: Mapping[str, bytes]) -> None:
@@ -120,10 +273,6 @@ def keep_pictures(db: Handle, effect: Row, pictures: Mapping[str, bytes]) -> Non
             )
 
 
-def _failed(detail: dict[str, Any], outcome: str, message: str) -> dict[str, Any]:
-    return {"state": "failed", "outcome": outcome, "message": f"{detail['call']}\n{message}"}
-
-
 def _not_here(detail: dict[str, Any]) -> str:
     if "server" in detail:
         return f"Not called: this process is not connected to the MCP server {detail['server']}; see 'engine mcp test'."
@@ -133,20 +282,23 @@ def _not_here(detail: dict[str, Any]) -> str:
 def _outcome(error: BaseException, most: int) -> tuple[str, str]:
     """The outcome and the message of a call that raised an error; what a server says of one is no error of the engine."""
     from engine.errors import EngineError
+    from engine.tools.context import Retry
     from engine.tools.results import ToolFailed, result_text
 
+    if isinstance(error, Retry):
+        return "retry", scrubbed(result_text(error.message, most))
     if isinstance(error, ToolFailed):
         return error.outcome, scrubbed(result_text(error.message, most))
     if isinstance(error, EngineError) and error.status in (502, 504):
         return ("timeout" if error.status == 504 else "unreachable"), error.message
+    if isinstance(error, EngineError):
+        return "error", scrubbed(storable(f"{type(error).__name__}: {error.message}"))[:_MOST_OF_ERROR]
     return "error", _said(error)
 
 
 def _said(error: BaseException) -> str:
     """Type and message of an error, without keys; where it arose is told to the log of the app, at the level debug."""
     import logging
-
-    from engine.models.protocol import storable
 
     logging.getLogger("engine.tools").debug("a tool failed", exc_info=error)
     try:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engine.processes.kept_output import KeptOutput
 
 Output = Callable[[int, str], None]
+_CALLS = ("function", "mcp")
 _CANCEL = "select asked_by || coalesce(': ' || reason, '') from process_cancels where effect_id = ?"
 _OURS = "select 1 from pending_effects where effect_id = ? and (state = 'pending' or kind not in ('process', 'job'))"
 _OF_RUN = (
@@ -45,7 +46,8 @@ class Performer:
     is told as interrupted.
 
     `on_output` gets the channel (1 stdout, 2 stderr) and the text of what a process prints, one in the background excepted;
-    `kept` gets every byte. `on_begin` gets the id of each effect that has been marked as started.
+    `kept` gets every byte. `on_begin` gets the id of each effect that has been marked as started. `app` is the app's object
+    for its tools; `on_progress` gets the id of an effect and what its tool says of its progress.
     """
 
     def __init__(
@@ -58,6 +60,8 @@ class Performer:
         children: Callable[[], Children] | None = None,
         tell: Callable[[], None] | None = None,
         on_begin: Callable[[int], None] | None = None,
+        app: object = None,
+        on_progress: Callable[[int, str], None] = lambda *_: None,
     ) -> None:
         self._db = db
         self._token = token
@@ -68,7 +72,7 @@ class Performer:
         self._tell = tell
         self._on_begin = on_begin
         self._jobs: Jobs | None = None
-        self._functions = Functions(db, stopped)
+        self._functions = Functions(db, token, stopped, app, on_progress)
         self._of_plugins = plugins.effect_handlers()
         self._handlers: dict[str, Callable[[Row], Mapping[str, Any]]] = {
             "file_write": partial(files.write, db),
@@ -77,8 +81,6 @@ class Performer:
             "job": self._job,
             "fetch": partial(pages.perform, db, stopped),
             "search": partial(pages.perform, db, stopped),
-            "function": self._functions.perform,
-            "mcp": self._functions.perform,
             "find": partial(discovery.perform, db),
             "verify": self._judge,
             **self._of_plugins,
@@ -119,7 +121,10 @@ class Performer:
         try:
             if effect["kind"] not in ("process", "job"):
                 self._mark_started(effect["effect_id"], None)
-            self._report(effect["effect_id"], self._handle(effect))
+            if effect["kind"] in _CALLS:
+                self._functions.perform(effect, partial(self._report, effect["effect_id"]))
+            else:
+                self._report(effect["effect_id"], self._handle(effect))
         except Conflict:
             if self._db.value(_OURS, (effect["effect_id"],)):  # else a client was first, or an abort
                 raise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import apsw
 
+from engine.db.own_tables import OwnTables
 from engine.errors import NotFound, ValidationError
 from engine.tools.functions import FunctionTool, made
 from engine.tools.reading import read_call
@@ -48,6 +49,7 @@ class AppTools:
 
     def __init__(self, functions: Iterable[Callable[..., Any]], servers: Servers | None = None) -> None:
         self.servers = servers
+        self.own_tables = OwnTables()
         self._tools: dict[str, FunctionTool] = {}
         for function in functions:
             tool = made(function)
@@ -92,7 +94,8 @@ class AppTools:
             db.insert("_offer_tools", run=run, lease=lease, tools=self._definitions)
 
     def close(self) -> None:
-        """End the connections to MCP servers; closing twice is harmless."""
+        """End the connections to MCP servers, and that of `own_tables`; closing twice is harmless."""
+        self.own_tables.close()
         if self.servers is not None:
             self.servers.clients.close()
 

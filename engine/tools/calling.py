@@ -49,16 +49,20 @@ class Calls:
         positional: Sequence[object],
         named: Mapping[str, object],
         timeout_s: float,
+        look: Callable[[], None] = lambda: None,
     ) -> object:
         """What `function` returns. Raises `Broken`, `TookTooLong` or `GivenUp`.
 
-        The context variables are those of the caller. A function that does not end in time is left behind.
+        The context variables are those of the caller. A function that does not end in time is left behind. `look` is called
+        now and then while it is waited for, and at the end.
         """
         until = time.monotonic() + timeout_s
-        started = self._in_thread(lambda: function(*positional, **named))
-        result = self._awaited(started, until)
-        if inspect.isawaitable(result):
-            result = self._awaited(self._in_loop(result), until)
+        try:
+            result = self._awaited(self._in_thread(lambda: function(*positional, **named)), until, look)
+            if inspect.isawaitable(result):
+                result = self._awaited(self._in_loop(result), until, look)
+        finally:
+            look()
         return result
 
     def close(self) -> None:
@@ -68,8 +72,11 @@ class Calls:
             loop.call_soon_threadsafe(loop.stop)
             thread.join(_JOIN_SECONDS)
 
-    def _awaited(self, call: Future[tuple[object, BaseException | None]], until: float) -> object:
+    def _awaited(
+        self, call: Future[tuple[object, BaseException | None]], until: float, look: Callable[[], None]
+    ) -> object:
         while not call.done():
+            look()
             left = until - time.monotonic()
             if left <= 0 or self._stopped.is_set():
                 call.cancel()

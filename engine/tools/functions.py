@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 
 from engine.functions.compact import to_json
 
+from .context import is_context
 from .decorating import MARK, Choices
 from .docstrings import read_docstring
 from .hints import UnsupportedHint, description_of, kind_of
@@ -79,6 +80,8 @@ class FunctionTool:
     details: str
     body: str | None = field(default=None)
     """The parameter that gets what stands between the tags."""
+    context: str | None = field(default=None)
+    """The parameter that gets the `Context` of a call."""
 
     @property
     def definition(self) -> str:
@@ -156,9 +159,16 @@ def made(function: Callable[..., Any], choices: Choices | None = None) -> Functi
     choices = choices or getattr(function, MARK, None) or Choices()
     name = _name_of(function, choices)
     said = read_docstring(inspect.getdoc(function) if inspect.isroutine(function) else None)
-    parameters = _parameters(name, function, said.parameters)
+    parameters, context = _parameters(name, function, said.parameters)
     told = FunctionTool(
-        name, function, choices, parameters, said.summary or name.replace("_", " "), said.details, _body(parameters)
+        name,
+        function,
+        choices,
+        parameters,
+        said.summary or name.replace("_", " "),
+        said.details,
+        _body(parameters),
+        context,
     )
     document = told.definition
     if len(document) > _MOST_TEXT:
@@ -190,10 +200,14 @@ def _name_of(function: Callable[..., Any], choices: Choices) -> str:
     return name
 
 
-def _parameters(name: str, function: Callable[..., Any], told: Mapping[str, str]) -> dict[str, Parameter]:
+def _parameters(
+    name: str, function: Callable[..., Any], told: Mapping[str, str]
+) -> tuple[dict[str, Parameter], str | None]:
+    """The parameters that a model is told of, and the name of the one that gets the `Context`."""
     hinted = function if inspect.isroutine(function) else getattr(function, "func", type(function).__call__)
     hints = _hints(name, hinted)
     found: dict[str, Parameter] = {}
+    context: str | None = None
     for each in inspect.signature(function).parameters.values():
         where = f"tool {name!r}: parameter {each.name!r}"
         if each.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
@@ -205,6 +219,11 @@ def _parameters(name: str, function: Callable[..., Any], told: Mapping[str, str]
         if each.name in _TAKEN:
             raise TypeError(f"{where}: this word {_TAKEN[each.name]}; give it another name")
         hint = hints[each.name]
+        if is_context(hint):
+            if context is not None or each.kind is inspect.Parameter.POSITIONAL_ONLY:
+                raise TypeError(f"{where}: a tool has one engine.Context, which is given by its name")
+            context = each.name
+            continue
         try:
             kind = kind_of(hint)
         except UnsupportedHint as error:
@@ -213,7 +232,7 @@ def _parameters(name: str, function: Callable[..., Any], told: Mapping[str, str]
             raise Unresolved(f"{where}: its hint cannot be resolved: {error}") from None
         found[each.name] = Parameter(each.name, kind, description_of(hint) or told.get(each.name, ""), each)
     _expect_apart(name, found)
-    return found
+    return found, context
 
 
 def _hints(name: str, function: Callable[..., Any]) -> Mapping[str, object]:

@@ -140,6 +140,7 @@ on conflict (name) do update set status = excluded.status, meaning = excluded.me
 insert into outcomes (name, status, strikes, meaning) values
     ('not_found', 404, 0, 'nothing is there'),
     ('conflict', 409, 0, 'the text or the state is not as expected'),
+    ('retry', 400, 0, 'the tool asks to be called in another way'),
     ('duplicate', 409, 0, 'the same is there already'),
     ('aborted', 499, 0, 'a command before it failed'),
     ('rejected', 403, 0, 'a person said no'),

@@ -4,7 +4,7 @@
 -- command against the hints of the function and calls _call_function. What comes of that is an effect of the kind
 -- 'function' ('mcp' for a tool of a server, 'fetch' for a resource), behind a proposal where the process asks for one.
 -- needs: nothing
--- spec: @python_tools @mcp_tools @mcp_resources
+-- spec: @python_tools @tool_asks @mcp_tools @mcp_resources
 
 -- tables
 
@@ -63,6 +63,37 @@ select
     coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = m.loop_id), 9e9) as left_s
 from effects as f
 join commands as m on m.id = f.command_id;
+
+-- What a function is told of the call that it works for, by the effect of the call.
+create view _function_contexts as
+select
+    f.id as effect_id,
+    r.alias as run,
+    l.sequence as loop,
+    l.prompt,
+    t.sequence as turn,
+    m.id as command_id,
+    f.detail ->> '$.request_id' as request_id,
+    d.decided_by as approved_by
+from effects as f
+join commands as m on m.id = f.command_id
+join runs as r on r.id = f.run_id
+left join turns as t on t.id = f.turn_id
+left join loops as l on l.id = coalesce(m.loop_id, t.loop_id)
+left join decisions as d on d.proposal_id = f.proposal_id;
+
+-- The calls that have been begun and are not over: what they bring is stored.
+create view _calls_at_work as
+select id as effect_id
+from effects
+where state = 'started' and kind in ('function', 'mcp');
+
+-- A function that is at work asks for a decision on its call: insert into _ask_for_call (effect_id, reason, lease). Its
+-- effect is over without a result. Once the call is accepted it is made again, as another effect with the same request_id.
+create view _ask_for_call as
+select id as effect_id, null as reason, null as lease
+from effects
+where false;
 
 -- triggers
 
@@ -163,7 +194,8 @@ begin
                 'arguments', json_extract(new.reading, '$.arguments'),
                 'call', new.reading ->> '$.call',
                 'command', coalesce(new.reading ->> '$.shown', new.reading ->> '$.call'),
-                'idempotent', new.reading ->> '$.idempotent'
+                'idempotent', new.reading ->> '$.idempotent',
+                'request_id', lower(hex(randomblob(16)))
             ),
             coalesce(new.reading -> '$.about', '{}')
         )
@@ -177,7 +209,8 @@ begin
                 'tool', action,
                 'arguments', json_extract(new.reading, '$.arguments'),
                 'call', new.reading ->> '$.call',
-                'idempotent', new.reading ->> '$.idempotent'
+                'idempotent', new.reading ->> '$.idempotent',
+                'request_id', lower(hex(randomblob(16)))
             ),
             coalesce(new.reading -> '$.about', '{}')
         )
@@ -186,6 +219,62 @@ begin
     update commands
     set state = 'accepted'
     where id = new.command_id and state = 'performing';
+end;
+
+-- Refused without the token of the lease in force. In a prompt that takes no proposals the call fails, and so does one that
+-- was accepted after it had asked.
+create trigger _ask_for_call__ask
+instead of insert on _ask_for_call
+begin
+    select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
+    from _effect_leases
+    where effect_id = new.effect_id and token is not new.lease;
+    insert into finish_effect (effect_id, state, outcome, message, lease)
+    select
+        f.id, 'failed', iif(g.flag is null, 'error', 'permission'),
+        (f.detail ->> '$.call') || char(10) || iif(
+            g.flag is null,
+            'It was accepted, and asks for a decision again.',
+            'It needs a decision, and this prompt takes no proposals (no_proposals).'
+        ),
+        new.lease
+    from _calls_at_work as w
+    join effects as f on f.id = w.effect_id
+    join commands as m on m.id = f.command_id
+    left join loop_flags as g on g.loop_id = m.loop_id and g.flag = 'no_proposals'
+    where w.effect_id = new.effect_id and (g.flag is not null or f.detail ->> '$.asked' is not null);
+    -- the decision before was on another question
+    update proposals
+    set state = 'resolved'
+    where id = (
+            select f.proposal_id from effects as f join _calls_at_work as w on w.effect_id = f.id where f.id = new.effect_id
+        )
+        and state = 'accepted';
+    update commands
+    set state = 'proposed'
+    where id = (
+            select f.command_id from effects as f join _calls_at_work as w on w.effect_id = f.id where f.id = new.effect_id
+        )
+        and state = 'accepted';
+    update effects
+    set state = 'cancelled', ended_at = now()
+    where id = (select effect_id from _calls_at_work where effect_id = new.effect_id);
+    insert into open_proposal (command_id, kind, target, detail)
+    select
+        m.id, 'function', m.action,
+        json_set(
+            f.detail,
+            '$.command', (f.detail ->> '$.call') || coalesce(char(10) || nullif(new.reason, ''), ''),
+            '$.asked', 1
+        )
+    from effects as f
+    join commands as m on m.id = f.command_id and m.state = 'proposed'
+    where f.id = new.effect_id and f.state = 'cancelled';
+    update runs
+    set status = 202
+    where id = (select run_id from effects where id = new.effect_id)
+        and status = 102
+        and exists (select 1 from proposals as p where p.run_id = runs.id and p.state = 'proposed');
 end;
 
 create trigger remove_tool__remove

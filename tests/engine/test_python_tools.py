@@ -380,7 +380,7 @@ RAISED: list[tuple[BaseException, str]] = [
     (TimeoutError("own"), "TimeoutError: own"),
     (BaseException("a\0\ud800"), "BaseException: a\ufffd\ufffd"),
     (RuntimeError("x" * 9000), f"RuntimeError: {'x' * 1986}"),
-    (engine.Conflict("taken"), "Conflict: 409 taken"),
+    (engine.Conflict("taken"), "Conflict: taken"),
 ]
 
 

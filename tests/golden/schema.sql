@@ -1409,6 +1409,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _apply_write (run_id, entry_id, path, category, shared, is_new, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id, searchable)
 -- view _archivable_entries (turn_id, step, entry_id, path, turn, tokens)
 -- view _archive_notes (turn_id, entries, told)
+-- view _ask_for_call (effect_id, reason, lease)
 -- view _atomic_commands (command_id)
 -- view _attached_turns (turn_id)
 -- view _attached_turns__pictures (turn_id)
@@ -1421,6 +1422,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _call_door (door, run, lease, path, body, attributes)
 -- view _call_function (command_id, reading)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view _calls_at_work (effect_id)
 -- view _cancellable_processes (effect_id, token, is_unwatched)
 -- view _changed_texts (run_id, turn, path, change, at, before, after)
 -- view _changes_of_files (run_id, turn_id, at, path, change, cause, command, diff, content_id, content_before, decided_by, command_id)
@@ -1548,6 +1550,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _free_processes (effect_id, proposal_id)
 -- view _free_steps (run_id, free)
 -- view _function_calls (command_id, run_id, turn_id, action, is_there, is_closed)
+-- view _function_contexts (effect_id, run, loop, prompt, turn, command_id, request_id, approved_by)
 -- view _function_timeouts (effect_id, timeout_s, left_s)
 -- view _give_tools (tools)
 -- view _given_answers (turn_id, response, reasoning, finish_reason, native)
@@ -2153,6 +2156,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _answer_hits__keep_rows on _answer_hits
 -- trigger _apply_patch__apply on _apply_patch
 -- trigger _apply_write__apply on _apply_write
+-- trigger _ask_for_call__ask on _ask_for_call
 -- trigger _begin_check__begin_command on _begin_check
 -- trigger _begin_check__begin_judge on _begin_check
 -- trigger _bring_references__bring on _bring_references
