@@ -271,6 +271,16 @@ class LoopDict(_OfARun):
     body: NotRequired[str]
 
 
+class RefusedDict(_OfARun):
+    """Line number `line` of the input of `engine run --input stream-json` was not carried out; `message` says why."""
+
+    type: Literal["refused"]
+    id: int
+    line: int
+    status: int
+    message: str
+
+
 class EndDict(_OfARun):
     """The last event of a stream: `result` is what `run` would have returned; in JSON it is an object.
 
@@ -310,7 +320,7 @@ the one that is driven that tells it."""
 
 OnEvent = Callable[[Event], None]
 
-StreamDict = StartDict | Event | EndDict
+StreamDict = StartDict | Event | RefusedDict | EndDict
 """What a stream gives; the first event and the last one are not told to `on_event`."""
 
 VERSION = 1

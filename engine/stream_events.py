@@ -296,6 +296,16 @@ class LoopEvent(Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedEvent(Told):
+    """Line number `line` of the input of `engine run --input stream-json` was not carried out; `message` says why."""
+
+    type: ClassVar[Literal["refused"]] = "refused"
+    line: int
+    status: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndEvent(Told):
     """The last event of a stream: `result` is what `run` would have returned; in JSON it is an object.
 
@@ -329,6 +339,7 @@ _CLASSES: dict[str, Any] = {
     "server": ServerEvent,
     "step": StepEvent,
     "loop": LoopEvent,
+    "refused": RefusedEvent,
     "end": EndEvent,
 }
 
@@ -355,6 +366,7 @@ StreamEvent = (
     | ServerEvent
     | StepEvent
     | LoopEvent
+    | RefusedEvent
     | EndEvent
 )
 # [[[end]]]

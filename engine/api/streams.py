@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from engine.driving import runs
+from engine.driving.results import start_event
 from engine.errors import Conflict
-from engine.events import VERSION
 from engine.stream_events import EndEvent, StartEvent, typed
 from engine.system.in_thread import ended, started
 
@@ -34,14 +34,6 @@ if TYPE_CHECKING:
 
 _MOST = 32
 """The events that wait for the reader at most; the driver waits then."""
-_STARTED = """
-    select (select coalesce(max(id), 0) from events) as id, l.loop, l.model
-    from loop_list as l
-    where l.run = :run
-        and l.loop = coalesce(
-            :loop, (select min(loop) from open_prompts where run = :run), (select max(loop) from loop_list where run = :run)
-        )
-"""
 _NEWEST = "select coalesce(max(id), 0) from events"
 _LEFT = "the reader of the stream left"
 
@@ -211,9 +203,9 @@ class Stream:
         assert self._pipe is not None, "it is read"
         self._drivers.append(driver)
         if len(self._drivers) == 1:
-            told: dict[str, Any] = db.rows(_STARTED, {"run": driver.run, "loop": driver.loop})[0]
-            self._loop = told["loop"]
-            self._pipe.put(StartEvent(run=driver.run, version=VERSION, **told))
+            started = start_event(db, driver.run, driver.loop)
+            self._loop = started.loop
+            self._pipe.put(started)
         if self._pipe.is_closed:
             driver.stop()
 

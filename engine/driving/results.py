@@ -7,10 +7,28 @@ from typing import TYPE_CHECKING, cast
 
 from engine.contract import Proposal, Result, Run
 from engine.errors import NotFound, ValidationError
+from engine.events import VERSION
+from engine.stream_events import StartEvent
 
 if TYPE_CHECKING:
     from engine.db.database import Row
     from engine.handle import Handle
+
+
+_STARTED = """
+    select (select coalesce(max(id), 0) from events) as id, l.loop, l.model
+    from loop_list as l
+    where l.run = :run
+        and l.loop = coalesce(
+            :loop, (select min(loop) from open_prompts where run = :run), (select max(loop) from loop_list where run = :run)
+        )
+"""
+
+
+def start_event(db: Handle, run: str, loop: int | None) -> StartEvent:
+    """Tells that the prompt number `loop` of `run` is driven; without a number the one that is open, or the latest."""
+    (told,) = db.rows(_STARTED, {"run": run, "loop": loop})
+    return StartEvent(run=run, version=VERSION, **told)
 
 
 def result(db: Handle, run: str, loop: int | None = None) -> Result:

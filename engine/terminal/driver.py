@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from engine.events import OnEvent
     from engine.processes.kept_output import KeptOutput
 
+    from .event_lines import EventLines
+
 
 def drive(
     db: Database,
@@ -44,13 +46,15 @@ def drive(
     given: Path | None,
     yolo: bool = False,
     as_json: bool = False,
+    lines: EventLines | None = None,
     kept: KeptOutput | None = None,
     wait: bool = True,
 ) -> None:
     """Drive `run` until it ends, waits or is interrupted, print the result of its loop `loop`, and exit with its code.
 
-    `given` is the --db of the command line; the commands that are shown while the run waits repeat it. `kept` is the file of
-    --keep-output. Where commands in the background were kept, exit when they have ended, unless `wait` is False.
+    `given` is the --db of the command line; the commands that are shown while the run waits repeat it. `lines` get the
+    events instead of a person, who is not asked then. `kept` is the file of --keep-output. Where commands in the background
+    were kept, exit when they have ended, unless `wait` is False.
     """
     from engine.driving import results
     from engine.errors import EngineError, LeaseHeld
@@ -59,13 +63,17 @@ def drive(
     say_whose_key(db, run)
     with Interrupt() as interrupt, ending_with_an_error(db):
         try:
-            drive_run(db, run, interrupt, yolo=yolo, kept=kept)
+            if lines is None:
+                drive_run(db, run, interrupt, yolo=yolo, kept=kept)
+            else:
+                lines.begin(db, run, loop)
+                drive_run(db, run, interrupt, yolo=yolo, kept=kept, told=lambda _: lines, asks=False)
         except LeaseHeld:
             status = loop and db.value(_STATUS, (run, loop))
             if not status:
                 raise
             if status in _OPEN:
-                print_result(db, results.result(db, run, loop), as_json)
+                print_result(db, results.result(db, run, loop), as_json, lines)
                 takes = "takes this prompt up next" if status == 100 else "has taken this prompt up"
                 shows = f"'engine log{db_flag(given)} {run}' shows what comes of it"
                 say(f"another process drives {run} and {takes}; {shows}", "yellow")
@@ -78,7 +86,7 @@ def drive(
             advice = f"'engine resume{db_flag(given)} {run}' goes on from here"
             raise EngineError(f"{error.message}; {advice}", error.status) from error
         result = results.result(db, run, loop)
-        print_result(db, result, as_json)
+        print_result(db, result, as_json, lines)
         say_what_may_lack(db, run, loop)
         say_how_to_continue(db, run, loop, given)
         code = exit_code(result.status, accepted=result.accepted)
@@ -105,17 +113,18 @@ def drive_run(
     yolo: bool,
     kept: KeptOutput | None,
     told: Callable[[Narrator], OnEvent] = lambda narrator: narrator,
+    asks: bool = True,
 ) -> None:
     """Drive `run`, show what it does and ask about its proposals; raises `LeaseHeld` (409) while another process does.
 
-    `told` gets what shows the events, and returns what is to get them.
+    `told` gets what shows the events, and returns what is to get them. A person at the terminal decides if it `asks`.
     """
     from engine.driving import runs
     from engine.driving.lease import is_held
     from engine.errors import LeaseHeld
 
     with Narrator(status_words(db)) as narrator:
-        person = None if yolo else terminal()
+        person = terminal() if asks and not yolo else None
         decide: OnProposal | None = AcceptAll(db) if yolo else Asker(db, interrupt, person) if person else None
         before = db.value("select coalesce(max(id), 0) from events")
         while True:
@@ -172,9 +181,11 @@ def say_whose_key(db: Database, run: str) -> None:
         say(visible(reason), "yellow")
 
 
-def print_result(db: Database, result: Result, as_json: bool = False) -> None:
+def print_result(db: Database, result: Result, as_json: bool = False, lines: EventLines | None = None) -> None:
     """Print the answer on stdout, and on stderr how the prompt ended and what it took."""
-    if as_json:
+    if lines is not None:
+        lines.end(result)
+    elif as_json:
         print_json_text(result.to_json())
     elif result.answer:
         print_text(result.answer)

@@ -29,10 +29,14 @@ from engine.terminal.standard_input import piped_text
 if TYPE_CHECKING:
     from engine.api.database import Database
     from engine.contract import Options
+    from engine.terminal.event_lines import EventLines
+    from engine.terminal.input_lines import InputLines
 
 
 def run(
-    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="The task or question; - reads it from stdin.")],
+    prompt: Annotated[
+        str | None, typer.Argument(metavar="PROMPT", help="The task or question; - reads it from stdin.")
+    ] = None,
     run: Annotated[
         str | None,
         typer.Option(
@@ -175,6 +179,16 @@ def run(
     ] = None,
     keep_output: KeepOutputOption = None,
     wait: WaitOption = True,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", metavar="FORM", help="Print text, json, or stream-json: each event as a line of JSON."
+        ),
+    ] = "text",
+    input_: Annotated[
+        str,
+        typer.Option("--input", metavar="FORM", help="With stream-json stdin has prompts and decisions, one a line."),
+    ] = "text",
     demo: DemoOption = False,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -198,6 +212,7 @@ def run(
       engine run --model openai/gpt-5 --key-from openai=env:WORK_KEY "Where is the retry logic?"
       engine run --sandbox require --domains pypi.org,files.pythonhosted.org "Update the dependencies"
       engine run --accept-command "make test" --accept "each new function has a test" "Add the option --quiet"
+      engine run --output stream-json "Fix the typo" | jq -r 'select(.type == "delta").text'
       engine run --yolo --max-turns 40 --max-seconds 900 --condense-ratio 0.75 "Make the tests pass"
 
     \b
@@ -212,7 +227,8 @@ def run(
 
     if demo:
         hiding.begin_here()
-    text, piped = (sys.stdin.read(), "") if prompt == "-" else (prompt, piped_text(stdin))
+    lines, inputs = _forms(output, input_, as_json)
+    text, piped = _given(prompt, stdin, inputs)
     text, piped = storable(text), storable(piped)
     if not text.strip():
         raise ValidationError("the prompt is empty; say what to do")
@@ -254,7 +270,48 @@ def run(
     ):
         use_keys(database, key_from)
         alias, loop = _prompt(database, text, run, options, piped)
-        drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json, kept=kept, wait=wait)
+        if lines is not None and inputs is not None:
+            from engine.terminal.conversation import converse
+
+            more = Options(**{key: value for key, value in options.items() if key not in ("fork", "at")})  # type: ignore[typeddict-item]
+
+            def give(text: str) -> int:
+                return _prompt(database, text, alias, more, "")[1]
+
+            converse(database, alias, loop, inputs, lines, give, given=db, yolo=yolo, kept=kept, wait=wait)
+        as_json = as_json or output == "json"
+        drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json, lines=lines, kept=kept, wait=wait)
+
+
+def _forms(output: str, input_: str, as_json: bool) -> tuple[EventLines | None, InputLines | None]:
+    """What prints each event, and what reads stdin line by line, as --output and --input say."""
+    if output not in ("text", "json", "stream-json") or (as_json and output != "text"):
+        raise typer.BadParameter("give text, json or stream-json, or --json alone", param_hint="--output")
+    if input_ not in ("text", "stream-json"):
+        raise typer.BadParameter("give text or stream-json", param_hint="--input")
+    if output != "stream-json":
+        if input_ != "text":
+            raise typer.BadParameter("stream-json needs --output stream-json", param_hint="--input")
+        return None, None
+    from engine.terminal.event_lines import EventLines
+    from engine.terminal.input_lines import InputLines
+
+    lines = EventLines()
+    return lines, InputLines(lines) if input_ != "text" else None
+
+
+def _given(prompt: str | None, stdin: bool | None, inputs: InputLines | None) -> tuple[str, str]:
+    """The prompt, and the text that is piped to it; with --input the prompt may be the first of its lines."""
+    if inputs is None:
+        if prompt is None:
+            raise typer.BadParameter("say what to do, or - to read it from stdin", param_hint="PROMPT")
+        return (sys.stdin.read(), "") if prompt == "-" else (prompt, piped_text(stdin))
+    if prompt == "-":
+        raise typer.BadParameter("with --input stdin has lines of JSON; leave PROMPT out", param_hint="PROMPT")
+    inputs.begin()
+    if prompt is None:
+        inputs.wait(lambda: inputs.prompts)
+    return prompt or (inputs.prompts.popleft() if inputs.prompts else ""), ""
 
 
 def _network(everything: bool, domains: str | None) -> str | None:
