@@ -20,7 +20,19 @@ PREFIX = "ENGINE_"
 _TRUTHS = {"true": "1", "false": "0"}
 _ONLY_OF_A_PROMPT = ("sandbox", "off")
 """No file may hold it: ENGINE_SANDBOX=off is read where a prompt is given."""
-_OTHERS = ("CACHE", "COMPLETE", "DEBUG", "GUARDED", "MCP", "PLUGIN_", "RPC_TOKEN", "SEARCH", "UNCONFINED", "WEB_ALLOW")
+_OTHERS = (
+    "CACHE",
+    "COMPLETE",
+    "DEBUG",
+    "GUARDED",
+    "MCP",
+    "PLUGIN_",
+    "RPC_TOKEN",
+    "SEARCH",
+    "TRUST",
+    "UNCONFINED",
+    "WEB_ALLOW",
+)
 """Variables of the engine that are no settings, by how they begin behind the prefix."""
 _OF_MODELS = ("MODEL_", "CONTEXT_", "TOOLS_", "EFFORT_")
 _LIKENESS = 0.85

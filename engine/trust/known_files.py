@@ -2,6 +2,7 @@
 
 Each file bears a random mark. The user's own folder of state has a note for each mark together with the inode of its file,
 so that a copy, a file that was unpacked, and one that came in the place of another are not known, and one that was moved is.
+A file in a folder of `ENGINE_TRUST` is known, too (@trusted_folders).
 A file that is not known may be opened to write where nothing in it would act by itself (`_acts`), and is known from then on.
 
 spec: @trust
@@ -23,6 +24,8 @@ from engine.schema.update import build_of
 from engine.system.locate import FOLDER
 from engine.system.own_files import identity
 from engine.system.places import home_folder, read_own, state_folder, temporary_folder, write_own
+
+from . import trusted_folders
 
 Act = tuple[str, str | None, str]
 """What a file would do: its kind, the run that does it or None, and what it is, for people."""
@@ -86,8 +89,21 @@ class ForeignFile(PermissionDenied):
         super().__init__(
             f"{path}: is not known to be yours, and {'; '.join(told(each) for each in acts[:_NAMED])}{more}; it can be "
             "looked at, and driven once it is trusted: 'engine trust' shows all of it and asks, in Python "
-            "engine.open(path, trust=True)"
+            f"engine.open(path, trust=True){_not_counted(path)}"
         )
+
+
+def _not_counted(path: Path) -> str:
+    """Why a folder that `ENGINE_TRUST` names does not count, where the file lies in it or nothing there counts."""
+    folders = trusted_folders.named()
+    here = os.path.dirname(os.path.realpath(path))
+    for folder in folders:
+        if os.path.realpath(folder) == here or not os.path.isabs(folder):
+            reason = (
+                trusted_folders.reason_against(folder) or "holds this file under another name, or as another user's"
+            )
+            return f"; {trusted_folders.VARIABLE}: {folder!r} {reason}"
+    return ""
 
 
 def new_mark() -> str:
@@ -126,6 +142,8 @@ def is_beside(database: Path, folder: str) -> bool:
 
 def admit(connection: apsw.Connection, path: Path) -> None:
     """Let a file be written that is known, or would do nothing by itself; raises `ForeignFile` (403) for another."""
+    if trusted_folders.holds(connection.filename):
+        return
     mark = connection.execute(_MARK).get
     if mark is None or not _knows(path, str(mark)):
         if acts := acts_in(connection):
@@ -148,6 +166,8 @@ def admit_agreed(connection: apsw.Connection, path: Path, agreed: Sequence[Act])
 
 def acts_of_unknown(connection: apsw.Connection, path: Path) -> list[Act]:
     """What a file would do; nothing is told of one that is known."""
+    if trusted_folders.holds(connection.filename):
+        return []
     mark = connection.execute(_MARK).get
     return [] if mark is not None and _knows(path, str(mark)) else acts_in(connection)
 

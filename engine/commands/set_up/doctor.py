@@ -98,6 +98,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _program("git", "files of a project are found by a walk instead")
     yield _program("bash", "commands run in sh instead")
     yield from _sandbox()
+    yield from _trusted_folders()
     yield from _database(db)
     yield from _log(db)
     yield _model(db)
@@ -311,6 +312,18 @@ def _modules(db: engine.Database) -> str:
         f"{name} ({size.objects} objects, {size.bytes / 1000:.0f} KB)"
         for name, size in sorted(sizes(db.connection, having).items())
     )
+
+
+def _trusted_folders() -> Iterator[Check]:
+    """The folders of ENGINE_TRUST, and why some do not count."""
+    from engine.trust.trusted_folders import VARIABLE, named, reason_against
+
+    for folder in named():
+        reason = reason_against(folder)
+        if reason is None:
+            yield Check("trust", "ok", f"{VARIABLE}: {folder}: the databases in it may act")
+        else:
+            yield Check("trust", "optional", f"{VARIABLE}: {folder!r} {reason}, so it does not count")
 
 
 def _log(given: Path | None) -> Iterator[Check]:
