@@ -18,6 +18,7 @@ __all__ = [
     "LeaseHeld",
     "LeaseLost",
     "NeedsApproval",
+    "NoOutput",
     "NotFound",
     "Options",
     "Output",
@@ -32,6 +33,7 @@ __all__ = [
     "Undone",
     "ValidationError",
     "attach",
+    "json_schema",
     "open",
     "open_async",
     "register",
@@ -46,12 +48,13 @@ if TYPE_CHECKING:
     from engine.processes.outputs import Output
     from engine.schema.registration import register
 
-    from .contract import Options, Proposal, Result, Run
+    from .contract import Options, Proposal, Result, Run, json_schema
     from .errors import (
         Conflict,
         EngineError,
         LeaseHeld,
         LeaseLost,
+        NoOutput,
         NotFound,
         Overflow,
         PermissionDenied,
@@ -66,13 +69,14 @@ if TYPE_CHECKING:
 else:  # a type checker would take any name for one that this function knows
     _MODULES = {
         "api.database": ("Database",),
-        "contract": ("Options", "Proposal", "Result", "Run"),
+        "contract": ("Options", "Proposal", "Result", "Run", "json_schema"),
         "events": ("Event",),
         "errors": (
             "Conflict",
             "EngineError",
             "LeaseHeld",
             "LeaseLost",
+            "NoOutput",
             "NotFound",
             "Overflow",
             "PermissionDenied",

@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict
 
 from .arguments import check_all
+from .errors import NoOutput
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from .models.protocol import Model
+
+    T = TypeVar("T", default=Any)
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+
+NO_OUTPUT: Any = None
+"""No form of the answer is asked for. `TypeForm` is the type of types; only type checkers need it."""
+
+
+def json_schema(schema: Mapping[str, Any] | str) -> Any:
+    """A JSON Schema as `output=` takes it, for type checkers: they take only types there. It is `schema` itself."""
+    return schema
 
 
 class Options(TypedDict, total=False):
@@ -50,8 +69,15 @@ class Options(TypedDict, total=False):
     accept_command: str | None
     accept_attempts: int | None
     accept_model: str | Model | None
+    output_attempts: int | None
     fork: str | None
     at: int | None
+
+
+class Asked(Options, total=False):
+    """The options of a prompt with the form of its answer: a type, or a JSON Schema as a mapping or as text."""
+
+    output: Any
 
 
 _KINDS: dict[str, str] = {
@@ -84,16 +110,18 @@ _KINDS: dict[str, str] = {
         "True or False",
     ),
     **dict.fromkeys(
-        ("context_limit", "max_turns", "max_depth", "accept_attempts", "narrow_tools", "at"), "a whole number or None"
+        ("context_limit", "max_turns", "max_depth", "accept_attempts", "output_attempts", "narrow_tools", "at"),
+        "a whole number or None",
     ),
     **dict.fromkeys(("temperature", "max_seconds", "condense_ratio"), "a number or None"),
     "answer_cache": "True or False or None",
     "root": "a path or None",
+    "output": "",
     "mode": "a text",
 }
 
 
-def check_options(options: Options) -> None:
+def check_options(options: Options | Asked) -> None:
     """Raise `TypeError` for an option that there is not, or one of another type."""
     if unknown := sorted(options.keys() - _KINDS.keys()):
         from difflib import get_close_matches
@@ -101,10 +129,10 @@ def check_options(options: Options) -> None:
         near = get_close_matches(unknown[0], _KINDS, 2)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(_KINDS)}"
         raise TypeError(f"{unknown[0]!r} is not an option; {hint}")
-    check_all(options, _KINDS)
+    check_all({name: value for name, value in options.items() if _KINDS[name]}, _KINDS)
 
 
-def attributes_of(options: Options) -> dict[str, Any]:
+def attributes_of(options: Options | Asked) -> dict[str, Any]:
     """The options as attributes of a `set run://…`; those that are None, or False by default, are left out."""
     given: dict[str, Any] = {"mode": "act", **options}
     if given.get("root") is not None:
@@ -118,13 +146,14 @@ def attributes_of(options: Options) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Result:
-    """How a prompt ended: `status` is that of its loop (200, 204, 403, 413, 422, 499, 500), 202 while the run waits, 102
-    where driving was stopped before its end, 100 while the prompt is queued.
+class Result(Generic[T]):
+    """How a prompt ended: `status` is that of its loop (200, 204, 403, 406, 413, 422, 499, 500), 202 while the run waits,
+    102 where driving was stopped before its end, 100 while the prompt is queued.
 
     `usage` sums tokens over the loop's turns, `cost` is in US dollars (None: the price of an answer is unknown), `reason`
     says why where the status does not. `accepted` says whether the result counts as accepted; None: there were no criteria,
-    or it was not verified. `tree_cost` is `cost` with that of all runs that the prompt gave work to.
+    or it was not verified. `tree_cost` is `cost` with that of all runs that the prompt gave work to. `output` is the object
+    that was asked for, `output_json` its JSON (None: there is none).
     """
 
     run: str
@@ -136,10 +165,33 @@ class Result:
     reason: str | None = None
     accepted: bool | None = None
     tree_cost: float | None = None
+    output_json: str | None = None
+    _make: Callable[[str], T] = field(default=json.loads, repr=False, compare=False)
+
+    @cached_property
+    def output(self) -> T:
+        """The object that was asked for by `output=`. Raises `NoOutput` (406) where the prompt has none: it was not asked
+        for one, has not ended well, or the class of the app refuses it.
+        """
+        if self.output_json is None:
+            raise NoOutput(f"run {self.run!r}: has no output; {_why_none(self)}")
+        return self._make(self.output_json)
 
     def to_json(self) -> str:
         """The result as JSON, for programs."""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        told = {
+            each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("output_json", "_make")
+        }
+        output = None if self.output_json is None else json.loads(self.output_json)
+        return json.dumps({**told, "output": output}, ensure_ascii=False)
+
+
+def _why_none(result: Result[Any]) -> str:
+    if result.status in (200, 204):
+        return "its prompt did not ask for one with output=, and its text is in answer"
+    if result.status in (100, 102, 202):
+        return f"its prompt has not ended (status {result.status}); 'resume' goes on with it"
+    return f"its prompt ended at {result.status}" + (f": {result.reason}" if result.reason else "")
 
 
 @dataclass(frozen=True)

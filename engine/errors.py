@@ -43,6 +43,12 @@ class NotFound(EngineError):  # noqa: N818
     status: int = 404
 
 
+class NoOutput(EngineError):  # noqa: N818
+    """406: a prompt has no output, or one that its class refuses."""
+
+    status: int = 406
+
+
 class Conflict(EngineError):  # noqa: N818
     """409: the present state of the run, file or database does not allow it."""
 
@@ -73,7 +79,7 @@ class Overflow(EngineError):  # noqa: N818
     status: int = 413
 
 
-_BY_STATUS = {kind.status: kind for kind in (ValidationError, PermissionDenied, NotFound, Conflict, Overflow)}
+_BY_STATUS = {kind.status: kind for kind in (ValidationError, PermissionDenied, NotFound, NoOutput, Conflict, Overflow)}
 
 
 def _as_it_was(kind: type[EngineError], args: tuple[Any, ...], state: dict[str, Any]) -> EngineError:

@@ -72,6 +72,8 @@ _ARGUMENTS = {
         "body_shown": 2,
     },
     "tokens": {"token_count": -1, "token_estimate": 2},
+    "typed_answers.answers": {"answer_read": 3, "answer_told": 1},
+    "typed_answers.tools": {"answer_tool": 2},
     "values": {"value_error": 4},
     "verdicts": {"criteria_told": 1, "goal_told": 1, "verdict_read": 2},
     "workflows.texts": {"workflow_read": 3},

@@ -20,11 +20,11 @@ _NUMBER = lazy_regex(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNOR
 def value_error(value: str | float | None, kind: str | None, least: float | None, most: float | None) -> str | None:
     """What `value` must be and is not, as the rest of a sentence that begins with its name; NULL if it is valid, or NULL.
 
-    `kind` is flag (0, 1, true, false), whole (a whole number), number, mode (of a prompt), sandbox (a name), effort, text.
-    A number may be given as text. `least` and `most` are the inclusive bounds of a number; NULL is no bound. A text may be
-    anything; one with `most` is handed to the system, so it has at most as many bytes and no NUL.
+    `kind` is flag (0, 1, true, false), whole (a whole number), number, mode (of a prompt), sandbox (a name), effort, text,
+    schema (a JSON Schema). A number may be given as text. `least` and `most` are the inclusive bounds of a number; NULL is
+    no bound. A text may be anything; one with `most` is handed to the system, so it has at most as many bytes and no NUL.
     """
-    if value is None or kind not in ("flag", "whole", "number", "mode", "sandbox", "effort", "text"):
+    if value is None or kind not in ("flag", "whole", "number", "mode", "sandbox", "effort", "text", "schema"):
         return None
     if kind == "mode":
         return None if value in ("ask", "act") else f"is ask or act, not {value!r}"
@@ -33,6 +33,10 @@ def value_error(value: str | float | None, kind: str | None, least: float | None
     if kind == "sandbox":
         known = _SANDBOX.fullmatch(str(value))
         return None if known else f"is auto, require, off or the name of one, not {value!r}"
+    if kind == "schema":
+        from .typed_answers.validity import schema_error
+
+        return schema_error(str(value))
     if kind == "text":
         return None if most is None else _size_error(str(value), int(most))
     if kind == "flag":

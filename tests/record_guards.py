@@ -91,7 +91,7 @@ OF_RUNS = (
         # a loop begins in the queue
         taken="new.id > 0\n    or new.status = 102\n"
         "    or exists (select 1 from loops where run_id = new.run_id and sequence = new.sequence)",
-        may=(("reason answer streak chars_per_token started_at ended_at", "old.status in (100, 102)"),),
+        may=(("reason answer output streak chars_per_token started_at ended_at", "old.status in (100, 102)"),),
         free="status",
     ),
     Kept(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from engine.api.shared_handle import SharedHandle
 from engine.arguments import expects
+from engine.contract import NO_OUTPUT
 from engine.db.database import Bindings, Row
 from engine.handle import Provided
 from engine.history.past import Past
@@ -20,8 +21,10 @@ from engine.workflows.runs import WorkflowRuns
 if TYPE_CHECKING:
     from os import PathLike
 
+    from typing_extensions import TypeForm
+
     from engine.api.streams import Stream
-    from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run
+    from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run, T
     from engine.events import Event, OnEvent
     from engine.models.protocol import Model
 
@@ -44,16 +47,21 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         on_driver: OnDriver | None = None,
         keep_output: str | PathLike[str] | None = None,
         context: object = None,
+        output: TypeForm[T] = NO_OUTPUT,
         **options: Unpack[Options],
-    ) -> Result:
+    ) -> Result[T]:
         """Give `prompt` to a run, a new one unless `run` names one, and drive it until it ends or waits.
 
         `on_event` gets each `engine.Event`. `on_proposal` gets each open `engine.Proposal` and returns True to accept it,
         False to reject it, a text to answer with, or None to leave it open. `on_driver` gets the driver, whose `stop()`
         ends the driving from another thread: the status is 102 or 202 then, and `resume` goes on. `keep_output` is a file
         outside of the run's folder that gets every byte that shell commands print; of what it prints a run itself keeps
-        the beginning and the end. `context` is the app's object for its tools (`engine.Context.app`), by default that
-        of `open`.
+        the beginning and the end. `output` is the form of the answer: a type, such as a class of pydantic, a dataclass, a
+        TypedDict, `list[str]` or a union, or a JSON Schema (in `engine.json_schema(…)` for type checkers). `Result.output`
+        is the object then. An answer that does not fit goes back to the model with what is wrong; after the last attempt the
+        status is 406.
+
+        `context` is the app's object for its tools (`engine.Context.app`), by default that of `open`.
 
         Options; what is left out, or None, is left to the run, then to the setting, then to the default:
 
@@ -88,6 +96,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
             accept_command   a command line that has to exit with 0; it is decided on like any other, and comes first
             accept_attempts  results that are checked, at least 1; the last one is kept (default: setting accept_attempts)
             accept_model     the model that judges (default: setting judge_model, then that of the run)
+            output_attempts  answers that are held against the form of `output`, at least 1 (default: the setting)
             fork             the run that the new one is forked from
             at               the turn of that run from which it is forked (default: as it is now)
 
@@ -105,14 +114,14 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
                 self,
                 prompt,
                 run,
-                options,
+                {**options, "output": output},
                 on_event=on_event,
                 on_proposal=on_proposal,
                 on_driver=on_driver,
                 kept=kept,
                 provided=Provided(context),
             )
-        return results.result(self, alias, loop)
+        return results.result(self, alias, loop, output)
 
     async def run_async(
         self,
@@ -123,8 +132,9 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         on_proposal: OnProposal | None = None,
         keep_output: str | PathLike[str] | None = None,
         context: object = None,
+        output: TypeForm[T] = NO_OUTPUT,
         **options: Unpack[Options],
-    ) -> Result:
+    ) -> Result[T]:
         """`run` for asyncio: it works in a thread, with a connection of its own, and calls back there.
 
         Cancelling it stops the driving; `resume` goes on then.
@@ -139,6 +149,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
                 on_driver=watch,
                 keep_output=keep_output,
                 context=context,
+                output=output,
                 **options,
             )
         )
@@ -171,7 +182,9 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         return Stream(self, beginning(prompt, run, options, **given))
 
     @expects(prompt="a text", run=_TEXT)
-    def start(self, prompt: str, *, run: str | None = None, **options: Unpack[Options]) -> Run:
+    def start(
+        self, prompt: str, *, run: str | None = None, output: TypeForm[T] = NO_OUTPUT, **options: Unpack[Options]
+    ) -> Run:
         """Give `prompt` to a run, a new one unless `run` names one, without driving it: `resume` does that, from anywhere.
 
         `loops` of what it returns is the number of this prompt, which `result` and `abort` take. The options and the errors
@@ -179,7 +192,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         """
         from engine.driving import prompts, results
 
-        alias, loop = prompts.prompt(self, prompt, run, options)
+        alias, loop = prompts.prompt(self, prompt, run, {**options, "output": output})
         return replace(results.run_row(self, alias), loops=loop)
 
     @expects(run="a text", max_turns="a whole number or None", max_seconds="a number or None", **_CALLBACKS)
@@ -194,12 +207,14 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         on_driver: OnDriver | None = None,
         keep_output: str | PathLike[str] | None = None,
         context: object = None,
-    ) -> Result:
+        output: TypeForm[T] = NO_OUTPUT,
+    ) -> Result[T]:
         """Drive a run on from its next step, after a `start`, a kill, an interruption or a decision.
 
         With `max_turns` or `max_seconds` its latest prompt, which a limit has stopped, is given once more with that limit.
-        The callbacks and `keep_output` are those of `run`. Raises `NotFound` (404) for an unknown run, `Conflict` (409)
-        while another process drives it, or for a limit where none has stopped its latest prompt.
+        `output` is the type of the object in the result, as in `result`. The callbacks and `keep_output` are those of `run`.
+        Raises `NotFound` (404) for an unknown run, `Conflict` (409) while another process drives it, or for a limit where
+        none has stopped its latest prompt.
         """
         from engine.driving import results, runs
         from engine.processes.kept_output import opened as output_file
@@ -215,7 +230,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
                 kept=kept,
                 provided=Provided(context),
             )
-        return results.result(self, run)
+        return results.result(self, run, None, output)
 
     async def resume_async(
         self,
@@ -227,7 +242,8 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         on_proposal: OnProposal | None = None,
         keep_output: str | PathLike[str] | None = None,
         context: object = None,
-    ) -> Result:
+        output: TypeForm[T] = NO_OUTPUT,
+    ) -> Result[T]:
         """`resume` for asyncio; cancelling it stops the driving, and another resume goes on."""
         self.expect_no_transaction()
         return await self._handles.drive(
@@ -240,6 +256,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
                 on_driver=watch,
                 keep_output=keep_output,
                 context=context,
+                output=output,
             )
         )
 
@@ -279,11 +296,20 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         return results.proposals(self, run)
 
     @expects(run="a text", loop="a whole number or None")
-    def result(self, run: str, loop: int | None = None) -> Result:
-        """How prompt number `loop` of a run stands, by default its latest. Raises `NotFound` (404) for an unknown one."""
+    def result(
+        self,
+        run: str,
+        loop: int | None = None,
+        *,
+        output: TypeForm[T] = NO_OUTPUT,
+    ) -> Result[T]:
+        """How prompt number `loop` of a run stands, by default its latest. Raises `NotFound` (404) for an unknown one.
+
+        `output` is the type of its `Result.output`, as the prompt was given it (default: the value of its JSON).
+        """
         from engine.driving import results
 
-        return results.result(self, run, loop)
+        return results.result(self, run, loop, output)
 
     def give_model(self, model: Model) -> str:
         """Make a model object known to this handle, for runs that were started with it elsewhere; returns its name.

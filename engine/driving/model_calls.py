@@ -161,7 +161,7 @@ class ModelCalls:
     def _tools(self, row: Row) -> tuple[protocol.ToolSpec, ...]:
         if row["tool_calling"] != "native":
             return ()
-        query = "select name, description, schema from turn_tools where turn_id = ? order by ordinal"
+        query = "select name, description, schema from _asked_tools where turn_id = ? order by ordinal"
         return tuple(protocol.ToolSpec(**tool) for tool in self._db.rows(query, (row["turn_id"],)))
 
     def _store(self, turn_id: int, completion: protocol.Completion, ms_model: int) -> None:

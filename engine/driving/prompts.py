@@ -8,9 +8,9 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from engine.contract import Options, attributes_of, check_options
+from engine.contract import Asked, Options, attributes_of, check_options
 from engine.errors import Conflict, ValidationError
 from engine.functions.counts import counted
 from engine.project.root_names import note_root
@@ -22,12 +22,14 @@ from .run_names import free_name, words_of
 if TYPE_CHECKING:
     from engine.handle import Handle
 
+Chosen = TypeVar("Chosen", Options, Asked)
+
 
 def prompt(
     db: Handle,
     text: str,
     run: str | None,
-    options: Options,
+    options: Options | Asked,
     piped: str = "",
     *,
     claim: Callable[[str], None] | None = None,
@@ -47,7 +49,7 @@ def prompt(
         from engine.project.workspace import Workspace
 
         Workspace(Path(root))
-    options = with_sandbox(options)
+    options = with_sandbox(with_schema(options))
     # before the turn to write: a server may be asked for the names of its models, and a tokenizer is loaded
     sync_environment_models(db)
     model = choose_model(db, parent or run, db.app_models.name(options.get("model")), root)
@@ -109,7 +111,7 @@ def joined(text: str, piped: str, path: str | None) -> str:
     return f"{text}\n\nPiped in:\n{fence}\n{piped.removesuffix(chr(10))}\n{fence}"
 
 
-def with_sandbox(options: Options) -> Options:
+def with_sandbox(options: Chosen) -> Chosen:
     """The options with the sandbox that the environment chooses where they name none.
 
     Raises `ValidationError` (400) for a sandbox or a domain that is none, `SandboxMissing` (403) where one is required and
@@ -132,6 +134,16 @@ def with_sandbox(options: Options) -> Options:
         if found is None:
             raise sandbox.SandboxMissing(f"sandbox {choice!r}: not available ({reason}); install it, or choose auto")
     return {**options, "sandbox": choice}
+
+
+def with_schema(given: Options | Asked) -> Asked:
+    """The options with the JSON Schema of the form that they ask for; raises `ValidationError` (400) for what is none."""
+    options = cast("Asked", given)
+    if options.get("output") is None:
+        return options
+    from engine.tools.answers import schema_of
+
+    return {**options, "output": schema_of(options["output"])}
 
 
 def check_name(run: str | None) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from engine.contract import Proposal, Result, Run
 from engine.errors import NotFound, ValidationError
@@ -31,8 +32,11 @@ def start_event(db: Handle, run: str, loop: int | None) -> StartEvent:
     return StartEvent(run=run, version=VERSION, **told)
 
 
-def result(db: Handle, run: str, loop: int | None = None) -> Result:
-    """The result of the loop with the sequence `loop`, by default the latest; raises `NotFound` (404) for an unknown run."""
+def result(db: Handle, run: str, loop: int | None = None, output: Any = None) -> Result[Any]:
+    """The result of the loop with the sequence `loop`, by default the latest; raises `NotFound` (404) for an unknown run.
+
+    `output` is the form of its answer, as `Database.run` takes it.
+    """
     row = db.row(
         "select * from loop_results where run = ? and (? is null or loop = ?) order by loop desc limit 1",
         (run, loop, loop),
@@ -53,7 +57,15 @@ def result(db: Handle, run: str, loop: int | None = None) -> Result:
         row["reason"],
         accepted,
         row["tree_cost"],
+        row["output"],
+        partial(_object_of, output),
     )
+
+
+def _object_of(output: Any, text: str) -> Any:
+    from engine.tools.answers import object_of
+
+    return object_of(output, text)
 
 
 def run_rows(db: Handle, limit: int | None = None) -> list[Run]:

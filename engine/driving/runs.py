@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from engine.contract import OnDriver, OnProposal, Options
+from engine.contract import Asked, OnDriver, OnProposal, Options
 from engine.db.purging import apply_retention
 from engine.errors import NotFound, ValidationError
 from engine.events import OnEvent
@@ -46,7 +46,7 @@ def prompt_and_drive(
     db: Handle,
     text: str,
     run: str | None,
-    options: Options,
+    options: Options | Asked,
     *,
     on_event: OnEvent | None = None,
     on_proposal: OnProposal | None = None,

@@ -101,6 +101,7 @@ insert into statuses (code, name, meaning) values
     (403, 'rejected', 'a person said no, or it is not allowed'),
     (404, 'not found', 'there is no such thing'),
     (405, 'not allowed', 'that thing cannot be changed in this way'),
+    (406, 'not as asked', 'the answer does not have the form that was asked for'),
     (409, 'conflict', 'the present state does not allow it'),
     (413, 'too large', 'does not fit'),
     (415, 'unsupported', 'not text'),

@@ -199,6 +199,7 @@ values
     ),
     ('search_results', '10', 'whole', 1, 20, 1, 'pages that a search lists where it names no number'),
     ('model_deadline', '600', 'number', 0.01, null, 1, 'seconds for which transient model errors are retried'),
+    ('output_attempts', '3', 'whole', 1, null, 1, 'answers of a prompt that are held against its schema'),
     ('accept_attempts', '2', 'whole', 1, null, 1, 'results of a prompt that are checked; the last one is kept'),
     ('accept_timeout', '600', 'number', 0.01, null, 1, 'seconds after which a command that checks a result is stopped'),
     ('judge_fail', 'open', 'text', null, null, 1, 'what a check that itself fails counts as: open (accepted) or closed'),

@@ -16,7 +16,7 @@ create table if not exists run_options (
     name text primary key,
     -- loop: an option of the loop that the prompt opens, kept in loops.config; run: any other
     scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
-    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number', 'text')),
+    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number', 'text', 'schema')),
     -- the bounds of a number; null: none
     least real,
     most real,
@@ -161,13 +161,14 @@ begin
     select fail(
         400,
         'run ' || new.run || ': ' || case
-            when g.type in ('array', 'object') then g.key || ' must be a single value, not ' || g.value
+            when g.key in (select name from run_options) then g.key || ' must be a single value, not ' || g.value
             else quote(g.key) || ' is not an option; the options are '
                 || (select group_concat(name, ', ') from run_options)
         end
     )
     from json_each(new.attributes) as g
-    where g.type in ('array', 'object') or g.key not in (select name from run_options);
+    left join run_options as o on o.name = g.key
+    where o.name is null or g.type = 'array' or (g.type = 'object' and o.kind <> 'schema');
 end;
 
 -- A run changes its status only along run_transitions, and with its loops: it works (102) or waits (202) while one is

@@ -27,6 +27,8 @@ create table if not exists loops (
     reason text,
     -- what the model answered; null: nothing so far
     answer text,
+    -- the answer as JSON, where the prompt asked for one of a schema and got it
+    output text constraint loops_output_json check (output is null or json_valid(output)),
     -- strikes in a row, up to its last judged turn
     streak integer not null default 0,
     -- characters a token, fixed when the loop starts
@@ -45,16 +47,16 @@ create index if not exists idx_loops_queued on loops (run_id, sequence) where st
 
 insert or ignore into loop_transitions (from_status, to_status) values
     (100, 102), (100, 499),
-    (102, 200), (102, 204), (102, 403), (102, 413), (102, 422), (102, 499), (102, 500);
+    (102, 200), (102, 204), (102, 403), (102, 406), (102, 413), (102, 422), (102, 499), (102, 500);
 
 -- views
 
--- The status that a run takes with its loop. A loop that ends at 204, 403 or 422 leaves its run at 200, one that ends at
--- 413 at 500.
+-- The status that a run takes with its loop. A loop that ends at 204, 403, 406 or 422 leaves its run at 200, one that ends
+-- at 413 at 500.
 create view _run_status_after_loop as
 select
     code as loop_status,
-    case code when 204 then 200 when 403 then 200 when 422 then 200 when 413 then 500 else code end as run_status
+    case when code in (204, 403, 406, 422) then 200 when code = 413 then 500 else code end as run_status
 from statuses;
 
 -- The status of each prompt as people's views show it: that of its loop, 202 while its run waits for a decision.

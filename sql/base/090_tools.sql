@@ -56,6 +56,12 @@ where (
     -- each tool can be closed by its name, too
     and l.config ->> ('$."close:' || t.name || '"') is null;
 
+-- The arguments of tools that are others in some loops. A part gives the loop, the tool and the JSON Schema.
+create view _loop_tool_schemas as
+select id as loop_id, cast(null as text) as name, cast(null as text) as schema
+from loops
+where false;
+
 -- What a model may answer in a loop, as grammars made of its open tools: GBNF for a whole response, and the JSON Schema
 -- of an array of calls.
 create view _loop_grammars as
@@ -70,7 +76,16 @@ from (
         l.id as loop_id,
         (
             select json_group_array(json_object('name', name, 'schema', json(schema)))
-            from (select name, schema from loop_tools where loop_id = l.id order by ordinal)
+            from (
+                select
+                    o.name,
+                    coalesce(
+                        (select s.schema from _loop_tool_schemas as s where s.loop_id = l.id and s.name = o.name), o.schema
+                    ) as schema
+                from loop_tools as o
+                where o.loop_id = l.id
+                order by o.ordinal
+            )
         ) as tools
     from loops as l
 );
@@ -92,6 +107,18 @@ select
 from turns as t
 join loop_tools as o on o.loop_id = t.loop_id
 where not exists (select 1 from _left_out_tools as u where u.loop_id = t.loop_id and u.name = o.name);
+
+-- The same with the arguments that they take in the loop.
+create view _asked_tools as
+select
+    o.turn_id,
+    o.ordinal,
+    o.name,
+    o.description,
+    coalesce((select s.schema from _loop_tool_schemas as s where s.loop_id = t.loop_id and s.name = o.name), o.schema)
+        as schema
+from turn_tools as o
+join turns as t on t.id = o.turn_id;
 
 -- The words by which models call tools, for response_parse. A part gives more: the word and, behind '>', the tool.
 create view _tool_words as

@@ -109,7 +109,7 @@ begin
 end;
 
 create trigger loops__keep_reason
-after update of reason, answer, streak, chars_per_token, started_at, ended_at on loops
+after update of reason, answer, output, streak, chars_per_token, started_at, ended_at on loops
 when (old.status in (100, 102)) is not true
 begin
     select raise(abort, '405 loops: the record is append-only; this value does not change any more');

@@ -64,7 +64,7 @@ begin
     select
         t.run_id,
         'prompt://' || t.sequence,
-        l.prompt || criteria_told(l.config),
+        l.prompt || answer_told(l.config) || criteria_told(l.config),
         json_object('mode', l.mode),
         'resolved',
         'plugin',

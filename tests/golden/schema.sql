@@ -475,6 +475,7 @@ CREATE TABLE loops (
     status integer not null default 100 constraint loops_status references statuses (code),
     reason text,
     answer text,
+    output text constraint loops_output_json check (output is null or json_valid(output)),
     streak integer not null default 0,
     chars_per_token real not null default 2,
     created_at integer not null,
@@ -793,7 +794,7 @@ CREATE TABLE rule_sources (
 CREATE TABLE run_options (
     name text primary key,
     scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
-    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number', 'text')),
+    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number', 'text', 'schema')),
     least real,
     most real,
     meaning text not null
@@ -1402,14 +1403,18 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _added_prompts (turn_id, place, layer, source, text, room)
 -- view _alias_tiers (name, actual, tier)
 -- view _alias_tiers__delegation (name, actual, tier)
+-- view _answer_attempts (loop_id, refused, attempts)
+-- view _answer_limits (turn_id, ended)
 -- view _answered_calls (command_id)
 -- view _answered_calls__mcp (command_id)
 -- view _answers (turn_id, run_id, model, at)
+-- view _answers_to_hold (turn_id, answer, status)
 -- view _apply_patch (command_id, run_id, path, patch)
 -- view _apply_write (run_id, entry_id, path, category, shared, is_new, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id, searchable)
 -- view _archivable_entries (turn_id, step, entry_id, path, turn, tokens)
 -- view _archive_notes (turn_id, entries, told)
 -- view _ask_for_call (effect_id, reason, lease)
+-- view _asked_tools (turn_id, ordinal, name, description, schema)
 -- view _atomic_commands (command_id)
 -- view _attached_turns (turn_id)
 -- view _attached_turns__pictures (turn_id)
@@ -1566,6 +1571,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _harmless_settings (name)
 -- view _heads_in_time (entry_id, began, ended, content_id)
 -- view _held_turns (turn_id, run_id, loop_id, sequence, lease, action, accept, accept_command, answer, attempts, attempt)
+-- view _hold_answer (turn_id)
 -- view _immediate_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
 -- view _index_texts (id)
 -- view _inherited_points (run_id, thread_id, point, at_event)
@@ -1574,6 +1580,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _instruction_rooms (loop_id, chars)
 -- view _invariant_fences (what)
 -- view _invariant_heads (run_id, entry_id)
+-- view _invariant_outputs_fit (loop_id)
 -- view _job_leases (effect_id, token)
 -- view _job_refusals (effect_id, refusal)
 -- view _job_reports (effect_id, report)
@@ -1641,6 +1648,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _loop_max_seconds (loop_id, max_seconds, started_at, prompt)
 -- view _loop_rates (loop_id, chars_per_token)
 -- view _loop_seconds (loop_id, max_seconds, seconds_left, prompt)
+-- view _loop_tool_schemas (loop_id, name, schema)
+-- view _loop_tool_schemas__typed_answers (loop_id, name, schema)
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
 -- view _loops_below (loop_id, below_id)
 -- view _loops_without_rules (turn_id)
@@ -1919,6 +1928,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _unrepeatable_turns (turn_id)
 -- view _unrepeatable_turns__acceptance (turn_id)
 -- view _unrepeatable_turns__pictures (turn_id)
+-- view _unrepeatable_turns__typed_answers (turn_id)
 -- view _unservable_answers (turn_id)
 -- view _unstored_packets (turn_id)
 -- view _unsummarized_files (command_id, entry_id)
@@ -1934,6 +1944,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _verified_turns (turn_id, delegates, is_checked)
 -- view _view_statuses (run_id, entry_id, status)
 -- view _visible_pictures (turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, fault)
+-- view _vote_on_answer (turn_id, loop_id, reading, status, answer)
 -- view _waiting_effects (effect_id, run_id)
 -- view _wanted_modules (run, module)
 -- view _watched_files (run_id, project_id, root, paths, has_pictures)
@@ -2025,7 +2036,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view leaf_nodes (scope, node, type, status, description, context)
 -- view loop_flags (loop_id, run_id, flag)
 -- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes, created_at, started_at, ended_at)
--- view loop_results (run, loop, status, answer, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, created_at, ended_at, accepted, tree_cost)
+-- view loop_results (run, loop, status, answer, output, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, created_at, ended_at, accepted, tree_cost)
 -- view loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
 -- view mcp_calls (run, turn, server, tool, arguments, state, outcome, decided_by, started_at, seconds, path, effect_id)
 -- view mcp_log (run, server, level, body, created_at, event_id)
@@ -2069,6 +2080,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view purge_tree (run)
 -- view ready_steps (run, step, layer, position, workflow_id, run_id)
 -- view record_crash (command_id, message, lease)
+-- view refused_answers (run, loop, turn, attempt, place, fault)
 -- view release_claims (claimant, run)
 -- view release_lease (token)
 -- view remove_node (run, scope, node, cascade)
@@ -2202,6 +2214,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _forget_unused__pictures on _forget_unused
 -- trigger _forget_unused__tell on _forget_unused
 -- trigger _give_tools__give on _give_tools
+-- trigger _hold_answer__hold on _hold_answer
 -- trigger _index_texts__index on _index_texts
 -- trigger _judge_turn__judge on _judge_turn
 -- trigger _keep_mcp_items__keep on _keep_mcp_items
@@ -2287,6 +2300,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _tool_choices__keep_keys on _tool_choices
 -- trigger _tool_choices__keep_rows on _tool_choices
 -- trigger _undo__undo on _undo
+-- trigger _vote_on_answer__vote on _vote_on_answer
 -- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body
 -- trigger _write_found__write on _write_found
@@ -2532,6 +2546,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger turns__guard_lease on turns
 -- trigger turns__guard_lease_on_begin on turns
 -- trigger turns__guard_transition on turns
+-- trigger turns__hold_answer on turns
 -- trigger turns__keep_fixed on turns
 -- trigger turns__keep_keys on turns
 -- trigger turns__keep_lease on turns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -28,7 +28,7 @@ from engine.terminal.standard_input import piped_text
 
 if TYPE_CHECKING:
     from engine.api.database import Database
-    from engine.contract import Options
+    from engine.contract import Asked
     from engine.terminal.event_lines import EventLines
     from engine.terminal.input_lines import InputLines
 
@@ -160,6 +160,14 @@ def run(
             "--accept-model", metavar="NAME", help="The model that judges the result.", autocompletion=complete_model
         ),
     ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option("--schema", metavar="FILE", help="The answer is JSON that fits the JSON Schema in this file."),
+    ] = None,
+    output_attempts: Annotated[
+        int | None,
+        typer.Option("--output-attempts", metavar="N", min=1, help="How many answers are held against that schema."),
+    ] = None,
     fork: Annotated[
         str | None,
         typer.Option(
@@ -213,14 +221,16 @@ def run(
       engine run --sandbox require --domains pypi.org,files.pythonhosted.org "Update the dependencies"
       engine run --accept-command "make test" --accept "each new function has a test" "Add the option --quiet"
       engine run --output stream-json "Fix the typo" | jq -r 'select(.type == "delta").text'
+      engine run --schema order.json --json "Read the order" < mail.txt
       engine run --yolo --max-turns 40 --max-seconds 900 --condense-ratio 0.75 "Make the tests pass"
 
     \b
     Exit codes:
       0 answered, 1 failed or not accepted, 2 usage, 3 cannot be done,
-      4 aborted, 5 too large, 6 waits for a decision, 130 interrupted
+      4 aborted, 5 too large, 6 waits for a decision, 8 not of the form of --schema,
+      130 interrupted
     """
-    from engine.contract import Options
+    from engine.contract import Asked
     from engine.errors import ValidationError
     from engine.models.protocol import storable
     from engine.processes.kept_output import opened as output_file
@@ -233,7 +243,9 @@ def run(
     if not text.strip():
         raise ValidationError("the prompt is empty; say what to do")
     parent, at = (None, None) if fork is None else fork_point(fork)
-    options = Options(
+    options = Asked(
+        output=None if schema is None else _schema_in(schema),
+        output_attempts=output_attempts,
         model=None if model is None else absolute_model(model),
         root=root,
         mode="act" if act else "ask",
@@ -273,7 +285,7 @@ def run(
         if lines is not None and inputs is not None:
             from engine.terminal.conversation import converse
 
-            more = Options(**{key: value for key, value in options.items() if key not in ("fork", "at")})  # type: ignore[typeddict-item]
+            more = cast("Asked", {key: value for key, value in options.items() if key not in ("fork", "at")})
 
             def give(text: str) -> int:
                 return _prompt(database, text, alias, more, "")[1]
@@ -321,8 +333,22 @@ def _network(everything: bool, domains: str | None) -> str | None:
     return "all" if everything else domains
 
 
+def _schema_in(file: Path) -> str:
+    """The text of a JSON Schema; raises `NotFound` (404) for a file, `ValidationError` (400) for no text."""
+    from engine.errors import NotFound, ValidationError
+
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise NotFound(
+            f"schema {str(file)!r}: cannot be read ({error.strerror}); name a file with a JSON Schema"
+        ) from None
+    except UnicodeDecodeError:
+        raise ValidationError(f"schema {str(file)!r}: is no text in UTF-8; name a file with a JSON Schema") from None
+
+
 def _rehearse(
-    db: Path | None, text: str, run: str | None, options: Options, piped: str, key_from: list[str] | None
+    db: Path | None, text: str, run: str | None, options: Asked, piped: str, key_from: list[str] | None
 ) -> None:
     """Where there is no database yet, try the prompt in one in memory: a prompt that is refused creates no file."""
     import engine
@@ -334,7 +360,7 @@ def _rehearse(
             _prompt(rehearsal, text, run, options, piped)
 
 
-def _prompt(db: Database, text: str, run: str | None, options: Options, piped: str) -> tuple[str, int]:
+def _prompt(db: Database, text: str, run: str | None, options: Asked, piped: str) -> tuple[str, int]:
     """Give the prompt to the run. The folder of a new run is the current one unless --root names another."""
     from engine.driving import prompts
 
