@@ -45,7 +45,7 @@ Embedder = Any
 Adapter = Callable[[Any], None]
 """Serves runs by a protocol, with an `engine.serving.Serving`, as `engine.serving.Adapter` has it."""
 EffectHandler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Performs one effect, a row of `pending_effects`, and returns the columns of its `finish_effect`: `state` ('resolved' or
+"""Performs one effect, a row of `_pending_effects`, and returns the columns of its `_finish_effect`: `state` ('resolved' or
 'failed'), and optionally `outcome`, `message` and `detail` (a JSON-ready mapping).
 
 An error that it raises fails the command. It gets an effect a second time where the engine was killed while it worked.

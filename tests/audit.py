@@ -24,7 +24,7 @@ def audit(path: Path, reader: Reader | None = None) -> None:
     """Check the engine file at `path`, by its `reader` where it has one; raise `AssertionError` with all that is wrong.
 
     Four questions: is the file intact, do all foreign keys hold, does every view named
-    ``invariant_*`` or ``_invariant_*`` return no row, and can the standard library's `sqlite3` read its schema.
+    ``_invariant_*`` return no row, and can the standard library's `sqlite3` read its schema.
     """
     if reader is not None and reader.is_current():
         connection, schema = reader.connection, reader.schema

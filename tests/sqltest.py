@@ -36,12 +36,12 @@ KINDS = ("statement ok", "statement error", "query")
 RULE = "----"
 # The steps of a turn, and the door that each goes through. `:run`, `:chars` and `:response` are put in as literals.
 STEPS = {
-    "begin": "insert into begin_turn (run) values (:run)",
-    "offer": "insert into submit_packet (turn_id, chars)\n"
+    "begin": "insert into _begin_turn (run) values (:run)",
+    "offer": "insert into _submit_packet (turn_id, chars)\n"
     "select t.id, :chars from turns as t join runs as r on r.id = t.run_id where r.alias = :run and t.phase <> 'judged'",
     "store": "update turns set response = :response\n"
     "where phase <> 'judged' and run_id = (select id from runs where alias = :run)",
-    "dispatch": "insert into dispatch (run) values (:run)",
+    "dispatch": "insert into _dispatch (run) values (:run)",
 }
 PACKET_CHARS = 100
 # All that Python's sqlite3 tells of an error raised by a registered function.

@@ -139,7 +139,7 @@ class Permissions:
     def _decided(self, proposal: Mapping[str, Any], decision: str, **given: str | None) -> None:
         """Decide with what the answer to the driver cannot say."""
         self._db.insert(
-            "answer_proposal",
+            "verb_answer_proposal",
             proposal_id=proposal["proposal_id"],
             decision=decision,
             **{"decided_by": self.decided_by, **given},

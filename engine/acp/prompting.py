@@ -63,7 +63,7 @@ _VOTER = """
     from loops as l
     join runs as r on r.id = l.run_id
     join turns as t on t.id = (select max(o.id) from turns as o where o.loop_id = l.id)
-    join turn_verdicts as v on v.turn_id = t.id
+    join _turn_verdicts as v on v.turn_id = t.id
     where r.alias = ? and l.sequence = ? and v.vote = 'stop'
 """
 
@@ -137,7 +137,11 @@ class Prompting:
             return prompts.prompt(db, prompt.text, run, self._options(db), prompt.embedded)[1]
         text = prompts.joined(prompt.text, prompt.embedded, None) if prompt.embedded else prompt.text
         db.insert(
-            "answer_proposal", proposal_id=question["proposal_id"], decision="accept", body=text, decided_by="client"
+            "verb_answer_proposal",
+            proposal_id=question["proposal_id"],
+            decision="accept",
+            body=text,
+            decided_by="client",
         )
         return int(db.value(_ACTIVE, (run,)))
 

@@ -49,7 +49,7 @@ _PAST = """
             b.body, c.id
         from past_turns as p
         join commands as c on c.turn_id = p.turn_id
-        left join command_bodies as b on b.command_id = c.id
+        left join _command_bodies as b on b.command_id = c.id
         where p.run = :run
         union all
         select max(p.turn), 1000000, 'said', l.answer, null

@@ -50,7 +50,7 @@ CALLS = """
         ) as ended
     from commands as c
     join runs as r on r.id = c.run_id
-    left join command_bodies as b on b.command_id = c.id
+    left join _command_bodies as b on b.command_id = c.id
 """
 """What is read of a command; a condition follows."""
 _KINDS: dict[str, Kind] = {

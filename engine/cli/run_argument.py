@@ -78,7 +78,7 @@ def fork_point(fork: str) -> tuple[str, int | None]:
 
 LATEST_UNFINISHED = """
     select n.run
-    from next_steps as n
+    from _next_steps as n
     where n.step <> 'end'
     order by n.run_id in (select c.run_id from children as c), n.run_id desc
     limit 1
@@ -94,4 +94,4 @@ def latest_unfinished(db: Database) -> str | None:
 
 def is_unfinished(db: Database, run: str) -> bool:
     """Whether a run has a next step."""
-    return db.value("select step from next_steps where run = ?", (run,)) not in (None, "end")
+    return db.value("select step from _next_steps where run = ?", (run,)) not in (None, "end")

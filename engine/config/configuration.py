@@ -59,10 +59,10 @@ def load(db: Store, folder: Path | None = None) -> None:
         return
     with db.transaction():
         for layer in sorted({row[1] for row in there}):
-            db.insert("unset_layer", layer=layer)
+            db.insert("_unset_layer", layer=layer)
         for row in rows:
             try:
-                db.insert("set_layer", **row)
+                db.insert("_set_layer", **row)
             except EngineError as error:
                 raise ValidationError(f"{row['source']}: {error.message}") from None
 
@@ -110,7 +110,7 @@ def copy_settings(db: Store, beside: Store) -> None:
     known = {row["name"] for row in beside.rows("select name from settings")}
     for row in said:
         if row["name"] in known:
-            beside.insert("set_layer", name=row["name"], layer="file", value=row["value"])
+            beside.insert("_set_layer", name=row["name"], layer="file", value=row["value"])
 
 
 def change(layer: Layer, folder: Path, values: Mapping[str, str | int | float | None]) -> None:
@@ -142,7 +142,7 @@ def confirm(folder: Path, names: Iterable[str]) -> None:
 
 
 def _rows(db: Store, folder: Path) -> list[Row]:
-    """What the two files and the environment say, as rows of `set_layer`."""
+    """What the two files and the environment say, as rows of `_set_layer`."""
     user, project = place_of("user", folder), place_of("project", folder)
     expect_own(user)
     _expect_no_models(project)

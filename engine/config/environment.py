@@ -53,7 +53,7 @@ def _may_be_setting(key: str, value: str) -> bool:
 
 
 def layer_rows(db: Store) -> list[Row]:
-    """What the environment says of the settings of a file, as rows of `set_layer`."""
+    """What the environment says of the settings of a file, as rows of `_set_layer`."""
     found = said()
     if not found:
         return []

@@ -211,7 +211,7 @@ class Store(Statements):
         self.execute(_insertion(target, tuple(columns)), columns)
 
     def call_door(self, door: str, **columns: Any) -> None:
-        """Insert one row into verb_set, begin_turn or dispatch by the statement that they share."""
+        """Insert one row into verb_set, _begin_turn or dispatch by the statement that they share."""
         self.onlooker.note_door()
         self.execute(_CALL, {**_NOTHING, "door": door, **columns})
 

@@ -27,7 +27,7 @@ def purge(db: Store, run: str, *, tree: bool = False) -> int:
     before = _size(db)
     sweep(db)  # the rest of a purge that was interrupted
     with db.transaction():
-        db.insert("purge_tree" if tree else "purge_run", run=run)
+        db.insert("verb_purge_tree" if tree else "verb_purge_run", run=run)
     sweep(db)
     # a vacuum may lay out the rest on more pages than it was on
     return max(before - _size(db), 0)
@@ -76,7 +76,9 @@ def purge_before(
 
 
 _OLD = "select run from idle_runs where idle_days >= ? and (not ? or archived_at is not null) order by run_id desc"
-_PURGE = "insert into purge_tree (run) select run from idle_runs where run = ? and idle_days >= ? and not has_forks"
+_PURGE = (
+    "insert into verb_purge_tree (run) select run from idle_runs where run = ? and idle_days >= ? and not has_forks"
+)
 
 
 class _Undone(BaseException):
@@ -98,10 +100,10 @@ def _purge_each(db: Store, days: float, archived: bool, progress: Progress) -> l
 
 def sweep(db: Store) -> None:
     """Remove the rows that purged runs left behind, and shrink the file."""
-    if not db.value("select due from sweep"):
+    if not db.value("select due from _sweep"):
         return
     with _unchecked(db), db.transaction():
-        db.insert("sweep", due=1)
+        db.insert("_sweep", due=1)
     # fails where the file is open elsewhere or the disk is full; the run is gone then too, and its pages are used again
     with suppress(EngineError, apsw.SQLError):
         db.execute("vacuum")
@@ -120,7 +122,7 @@ def apply_retention(db: Store) -> None:
         return
     with suppress(EngineError):
         with db.transaction():
-            db.insert("apply_retention", at=None)
+            db.insert("_apply_retention", at=None)
         sweep(db)
 
 

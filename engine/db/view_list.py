@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .database import Store
 
-# A view with a trigger of its own is there to be written to; `invariant_*` is for whoever checks the file.
+# A view with a trigger of its own is there to be written to.
 _VIEWS = """
 select v.name, v.sql
 from sqlite_schema as v
 where v.type = 'view'
     and v.name not glob '_*'
-    and v.name not glob 'invariant_*'
     and not exists (select 1 from sqlite_schema as t where t.type = 'trigger' and t.tbl_name = v.name)
 order by v.name
 """

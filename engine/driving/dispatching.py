@@ -49,7 +49,7 @@ class Dispatcher:
 
     def _dispatch_all(self) -> None:
         try:
-            self._db.call_door("dispatch", run=self._run, lease=self._lease.token)
+            self._db.call_door("_dispatch", run=self._run, lease=self._lease.token)
         except apsw.InterruptError:
             raise
         except (apsw.Error, EngineError):
@@ -57,11 +57,11 @@ class Dispatcher:
 
     def _dispatch_singly(self) -> None:
         """Perform the commands one by one where a rule raised an error: only the command that it raised for fails."""
-        self._db.insert("dispatch", run=self._run, lease=self._lease.token, only=0)
-        while command := self._db.value("select command_id from next_commands where run = ?", (self._run,)):
+        self._db.insert("_dispatch", run=self._run, lease=self._lease.token, only=0)
+        while command := self._db.value("select command_id from _next_commands where run = ?", (self._run,)):
             try:
-                self._db.insert("dispatch", run=self._run, lease=self._lease.token, only=command)
+                self._db.insert("_dispatch", run=self._run, lease=self._lease.token, only=command)
             except apsw.InterruptError:
                 raise
             except (apsw.Error, EngineError) as error:
-                self._db.insert("record_crash", command_id=command, message=f"Broke: {error}", lease=self._lease.token)
+                self._db.insert("_record_crash", command_id=command, message=f"Broke: {error}", lease=self._lease.token)

@@ -80,7 +80,7 @@ class Lease:
 
     def _insert(self, holder: str, replaces: str | None) -> None:
         try:
-            self.db.insert("claim_lease", run=self.run, token=self.token, holder=holder, replaces=replaces)
+            self.db.insert("_claim_lease", run=self.run, token=self.token, holder=holder, replaces=replaces)
         except Conflict as error:
             if self.db.value(_OTHER, (self.run, replaces)):
                 raise LeaseHeld(error.message) from None
@@ -103,7 +103,7 @@ class Lease:
     def _give_back(self) -> None:
         for tries_left in reversed(range(_RELEASES)):
             try:
-                self.db.insert("release_lease", token=self.token)
+                self.db.insert("_release_lease", token=self.token)
                 return
             except Conflict:  # others write
                 if not tries_left:

@@ -1,4 +1,4 @@
-"""The loop: carry out the step that `next_steps` names until the run ends or waits for a person.
+"""The loop: carry out the step that `_next_steps` names until the run ends or waits for a person.
 
 The steps of a turn are: begin, render the packet, ask the model, store the response, dispatch, perform effects. The file
 says which comes next, so a run that was killed goes on with the step that was not finished.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _CHILD = "select 1 from children as c join runs as r on r.id = c.run_id where r.alias = ?"
 _DELEGATES = "select 1 from _delegating_runs where run = ?"
-GOES_ON = "select 1 from next_steps where run = ? and step not in ('end', 'wait')"
+GOES_ON = "select 1 from _next_steps where run = ? and step not in ('end', 'wait')"
 """Whether somebody gave a prompt, or decided, while the lease was about to be given back."""
 _FIRST_PROPOSAL = """
     select p.*
@@ -198,7 +198,7 @@ class Driver:
         self._db.offer_tools(self._run, self._lease.token)
         self._db.take_in(self._run)
         if self._db.has("delegation") and self._db.value(_DELEGATES, (self._run,)):
-            self._db.insert("offer_delegation", run=self._run, lease=self._lease.token)
+            self._db.insert("_offer_delegation", run=self._run, lease=self._lease.token)
         join_threads(self._db, self._run)
         self._performer.recover_jobs(self._run)
 
@@ -239,7 +239,7 @@ class Driver:
         return step
 
     def _next(self) -> Row:
-        step = self._db.row("select run_id, turn_id, turn, step from next_steps where run = ?", (self._run,))
+        step = self._db.row("select run_id, turn_id, turn, step from _next_steps where run = ?", (self._run,))
         if step is None:  # whoever took it over is done with it, and it was purged
             raise LeaseLost(f"run {self._run}: another process drove it, and it was removed")
         return step
@@ -256,7 +256,7 @@ class Driver:
         ):
             self._db.insert("_stop_spent_child", run=self._run)
         else:
-            self._db.call_door("begin_turn", run=self._run, lease=self._lease.token)
+            self._db.call_door("_begin_turn", run=self._run, lease=self._lease.token)
 
     def _scan(self, step: Row) -> None:
         if request := self._db.row("select * from _scan_requests where turn_id = ?", (step["turn_id"],)):
@@ -269,14 +269,14 @@ class Driver:
         if files.look_at_watched(self._db, step["run_id"]) or self._servers.show_pictures():
             files.bring_pictures(self._db, step["turn_id"])
         if self._performer.jobs:
-            self._db.insert("show_job_output", run_id=step["run_id"])
+            self._db.insert("_show_job_output", run_id=step["run_id"])
         self._db.take_in(self._run)
         prepare_turn(self._db, step["turn_id"])
         self._renderer.offer(step["turn_id"], self._lease.token)
         self._model_calls.open(step["turn_id"])
 
     def _verify(self, _: Row) -> None:
-        self._db.insert("verify_turn", run=self._run, lease=self._lease.token)
+        self._db.insert("_verify_turn", run=self._run, lease=self._lease.token)
 
     def _confine(self, step: Row) -> None:
         """Tell which sandboxes there are for the processes that come up."""
@@ -285,7 +285,7 @@ class Driver:
         for question in self._db.rows("select choice from _sandbox_questions where run_id = ?", (step["run_id"],)):
             found, reason = sandbox.find(question["choice"])
             self._db.insert(
-                "confine_processes",
+                "_confine_processes",
                 run=self._run,
                 lease=self._lease.token,
                 choice=question["choice"],
@@ -302,7 +302,7 @@ class Driver:
     def _decide(self, step: Row) -> bool:
         """Ask about the open proposals of the run and those below it, one after the other; False when one stays open."""
         if self._db.has("delegation"):
-            self._db.insert("wait_for_children", run_id=step["run_id"])
+            self._db.insert("_wait_for_children", run_id=step["run_id"])
         if self._on_proposal is None:
             return False
         decided = False
@@ -321,7 +321,7 @@ class Driver:
                 continue
             decided = True
             self._db.insert(
-                "answer_proposal",
+                "verb_answer_proposal",
                 proposal_id=proposal["proposal_id"],
                 decision="reject" if answer is False else "accept",
                 body=answer if isinstance(answer, str) else None,

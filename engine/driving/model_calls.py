@@ -60,7 +60,7 @@ class ModelCalls:
         row = self._db.row("select * from _model_requests where turn_id = ?", (turn_id,))
         if row and row["effort"] and not self._takes_effort(row):
             row["effort"] = None
-        self._db.insert("open_call", turn_id=turn_id, effort=row and row["effort"])
+        self._db.insert("_open_call", turn_id=turn_id, effort=row and row["effort"])
         if row is None:
             self._asked = None
             return
@@ -93,7 +93,7 @@ class ModelCalls:
                 self._store(step["turn_id"], cut, round((time.monotonic() - began) * 1000))
             elif not self._lease.stopped.is_set():
                 self._db.insert(
-                    "fail_call",
+                    "_fail_call",
                     turn_id=step["turn_id"],
                     status=error.status,
                     message=protocol.storable(error.message),

@@ -1,6 +1,6 @@
 """Chooses the model of a run: the given one, the run's, a setting's, one of the environment, or the only one there is.
 
-A name without its provider, such as gpt-4o, is looked up in `provider_models`.
+A name without its provider, such as gpt-4o, is looked up in `_provider_models`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _FULL_NAMES = """
             m.prefix || :name as full_name,
             m.provider in (select value from json_each(:ready)) as is_ready,
             m.is_maker
-        from provider_models as m
+        from _provider_models as m
         where lower(:name) glob m.pattern
     )
     select full_name

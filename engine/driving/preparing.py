@@ -25,7 +25,7 @@ def prepare_turn(db: Handle, turn_id: int) -> None:
 
 
 def _prepare_packet(db: Handle, turn_id: int) -> None:
-    db.insert("prepare_packet", turn_id=turn_id)
+    db.insert("_prepare_packet", turn_id=turn_id)
 
 
 def _select_rules(db: Handle, turn_id: int) -> None:
@@ -34,7 +34,7 @@ def _select_rules(db: Handle, turn_id: int) -> None:
             from engine.rules.imports import look_again
 
             look_again(db, turn_id)
-        db.insert("select_rules", **row)
+        db.insert("_choose_rules", **row)
 
 
 _PREPARATIONS = {"packet": _prepare_packet, "rules": _select_rules}
@@ -51,7 +51,7 @@ def search_for_prompt(db: Handle, run: str, turn_id: int, lease: str) -> None:
         for row in db.rows(f"select * from {view} where turn_id = ?", (turn_id,)):  # noqa: S608 - one of two
             found += search(db, **row)
     with db.transaction():
-        db.insert("end_preparation", run=run, lease=lease)
+        db.insert("_end_preparation", run=run, lease=lease)
         for door, columns in found:
             db.insert(door, **columns)
 

@@ -90,7 +90,7 @@ def abort(db: Handle, run: str, reason: str = "aborted", loop: int | None = None
     if loop is None:
         db.insert("verb_set", run=run, path=f"run://{run}", state="cancelled", outcome=reason)
     else:
-        db.insert("end_prompt", run=run, loop=loop, reason=reason)
+        db.insert("verb_end_prompt", run=run, loop=loop, reason=reason)
 
 
 def extend(db: Handle, run: str, max_turns: int | None, max_seconds: float | None) -> None:
@@ -99,7 +99,7 @@ def extend(db: Handle, run: str, max_turns: int | None, max_seconds: float | Non
     Raises `NotFound` (404) for an unknown run, `Conflict` (409) where no limit has stopped its latest prompt.
     """
     if max_turns is not None or max_seconds is not None:
-        db.insert("extend_prompt", run=run, max_turns=max_turns, max_seconds=max_seconds)
+        db.insert("verb_extend_prompt", run=run, max_turns=max_turns, max_seconds=max_seconds)
 
 
 def resolve(
@@ -123,7 +123,7 @@ def resolve(
     if not by.strip():
         raise ValidationError("the name of the person who decides is empty; give a name or leave it out")
     db.insert(
-        "resolve_tree",
+        "verb_resolve_tree",
         run=run,
         path=path,
         decision="accept" if accept else "reject",
@@ -148,7 +148,7 @@ def rename(db: Handle, run: str, name: str) -> None:
     """Give a run another name; raises `NotFound` (404), `ValidationError` (400) for what is no name, and `Conflict` (409)
     for one that is taken or while the run or one below it is driven.
     """
-    db.insert("rename_run", run=run, name=name)
+    db.insert("verb_rename_run", run=run, name=name)
 
 
 def describe(
@@ -161,7 +161,7 @@ def describe(
 ) -> None:
     """Change a run's title (one line; "" is that of its first prompt again), its labels, and whether lists leave it out."""
     db.insert(
-        "describe_run",
+        "verb_describe_run",
         run=run,
         title=title,
         add_labels=json.dumps(list(labels)),

@@ -17,14 +17,14 @@ def perform(db: Handle, token: str | None, children: Children, run_id: int) -> N
     db.install("delegation")
     with db.transaction():
         for (effect_id,) in db.tuples("select effect_id from _open_delegations where run_id = ?", (run_id,)):
-            db.insert("start_delegation", effect_id=effect_id, lease=token, fault=_fault(db, effect_id))
+            db.insert("_start_delegation", effect_id=effect_id, lease=token, fault=_fault(db, effect_id))
     open_ones = db.rows("select * from _open_delegations where run_id = ?", (run_id,))
     effects = {row["child"]: row["effect_id"] for row in open_ones}
 
     def finish(child: str) -> None:
         for request in db.rows("select * from _scans_after_children where run = ?", (child,)):
             files.scan(db, request)
-        db.insert("finish_delegation", effect_id=effects[child], lease=token)
+        db.insert("_finish_delegation", effect_id=effects[child], lease=token)
 
     for row in open_ones:
         if row["ended"]:

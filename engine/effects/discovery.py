@@ -15,7 +15,7 @@ _MOST = 10
 
 
 def perform(db: Handle, effect: Row) -> dict[str, Any]:
-    """Find what an effect asks for among the entries of its run; returns the columns of its `finish_effect`.
+    """Find what an effect asks for among the entries of its run; returns the columns of its `_finish_effect`.
 
     With an embedder that fails words alone are searched, and the message says so.
     """

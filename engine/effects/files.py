@@ -26,7 +26,7 @@ _LOOKS = 5
 
 
 def scan(db: Store, request: Row) -> None:
-    """List the whole project of a row of `_scan_requests`, read what `unread_files` names, and report it.
+    """List the whole project of a row of `_scan_requests`, read what `_unread_files` names, and report it.
 
     The disk is read outside of any transaction; what was read is reported in one. Where another run has written a file of
     the project meanwhile, it is read anew: an older look would undo what is known of that file.
@@ -55,7 +55,7 @@ def _look_at_all(db: Store, request: Row, *, is_last: bool) -> bool:
     with db.transaction():
         if not is_last and _is_written_since(db, project, clock):
             return False
-        db.insert("report_listing", project_id=project, listing=listing)
+        db.insert("_report_listing", project_id=project, listing=listing)
         clock = _clock(db)
     reads = _read_changed(db, project, workspace)
     with db.transaction():
@@ -63,7 +63,7 @@ def _look_at_all(db: Store, request: Row, *, is_last: bool) -> bool:
             return False
         for path, read in reads:
             _report(db, project, path, read)
-        db.insert("sync_files", run_id=request["run_id"], turn_id=request["turn_id"])
+        db.insert("_sync_files", run_id=request["run_id"], turn_id=request["turn_id"])
     return True
 
 
@@ -99,7 +99,7 @@ def bring_pictures(db: Store, turn_id: int) -> None:
                     "where not exists (select 1 from pictures where sha256 = :sha256)",
                     {"sha256": row["sha256"], "format": row["format"], "body": body},
                 )
-    db.insert("choose_pictures", turn_id=turn_id)
+    db.insert("_choose_pictures", turn_id=turn_id)
 
 
 def look_at(db: Store, project: int, root: str, paths: Iterable[str]) -> None:
@@ -107,7 +107,7 @@ def look_at(db: Store, project: int, root: str, paths: Iterable[str]) -> None:
     workspace = Workspace.at(root, db.place)
     found = {path: stat(workspace, path) for path in paths}
     listing = to_json({path: member.stamp if member else None for path, member in found.items()})
-    db.insert("report_listing", project_id=project, listing=listing, is_partial=1)
+    db.insert("_report_listing", project_id=project, listing=listing, is_partial=1)
     for path, read in _read_changed(db, project, workspace):
         _report(db, project, path, read)
 
@@ -134,7 +134,7 @@ def look_at_skills(db: Store, project: int, root: Path) -> None:
     )
     known = dict.fromkeys(row["path"] for row in listed if row["path"].startswith(tuple(folders)))
     found = {each.path: each.stamp for each in members if each.path.startswith(tuple(folders))}
-    db.insert("report_listing", project_id=project, listing=to_json(known | found), is_partial=1)
+    db.insert("_report_listing", project_id=project, listing=to_json(known | found), is_partial=1)
     reads = _read_changed(db, project, workspace)
     with db.transaction():
         for path, read in reads:
@@ -151,7 +151,7 @@ def stat(workspace: Workspace, path: str) -> Member | None:
 
 
 def write(db: Store, effect: Row) -> dict[str, Any]:
-    """Write the file of an accepted proposal; returns the columns of its `finish_effect`.
+    """Write the file of an accepted proposal; returns the columns of its `_finish_effect`.
 
     The write is atomic, inside the root, and fails where the file has changed since it was proposed, or a link leads to
     another one.
@@ -172,7 +172,7 @@ def write(db: Store, effect: Row) -> dict[str, Any]:
 
 
 def delete(db: Store, effect: Row) -> dict[str, Any]:
-    """Remove the file of an accepted proposal; returns the columns of its `finish_effect`.
+    """Remove the file of an accepted proposal; returns the columns of its `_finish_effect`.
 
     It fails where the file has changed since; a file that is gone already counts as removed.
     """
@@ -185,8 +185,8 @@ def delete(db: Store, effect: Row) -> dict[str, Any]:
 
 
 def failure_ahead(db: Store, effect: Row) -> dict[str, Any] | None:
-    """The columns of `finish_effect` where a file is neither as it was when its change was proposed, nor as that would leave
-    it; else None.
+    """The columns of `_finish_effect` where a file is neither as it was when its change was proposed, nor as that would
+    leave it; else None.
     """
     detail = json.loads(effect["detail"])
     text = effect["body"] if effect["kind"] == "file_write" else None
@@ -207,15 +207,15 @@ def _workspace(db: Store, effect: Row, path: str) -> Workspace:
 
 
 def failure(error: EngineError) -> dict[str, Any]:
-    """The columns of `finish_effect` for an effect that raised `error`."""
+    """The columns of `_finish_effect` for an effect that raised `error`."""
     outcome = {403: "permission", 404: "not_found", 409: "conflict"}.get(error.status, f"status:{error.status}")
     return {"state": "failed", "outcome": outcome, "message": error.message}
 
 
 def _read_changed(db: Store, project_id: int, workspace: Workspace) -> list[tuple[str, FileRead]]:
-    """The files that `unread_files` names, as they are on disk."""
+    """The files that `_unread_files` names, as they are on disk."""
     limit, picture_limit = int(_setting(db, "file_max_bytes")), int(_setting(db, "picture_max_bytes"))
-    unread = db.rows("select path from unread_files where project_id = ? order by path", (project_id,))
+    unread = db.rows("select path from _unread_files where project_id = ? order by path", (project_id,))
     keys = KeyFiles(workspace.root, _patterns(db, project_id, ignored=False))
     paths = [row["path"] for row in unread]
     return list(workspace.read_all(paths, limit, added=keys, picture_bytes=picture_limit))
@@ -223,7 +223,7 @@ def _read_changed(db: Store, project_id: int, workspace: Workspace) -> list[tupl
 
 def _report(db: Store, project_id: int, path: str, read: FileRead) -> None:
     db.insert(
-        "report_file",
+        "_report_file",
         project_id=project_id,
         path=path,
         kind=read.kind,

@@ -181,7 +181,7 @@ class _Call(NamedTuple):
 
 
 class _Ended(NamedTuple):
-    """How a call has ended: what its function wrote, what it brings, and the columns of `finish_effect`, or the question
+    """How a call has ended: what its function wrote, what it brings, and the columns of `_finish_effect`, or the question
     that a person has to decide.
     """
 
@@ -261,7 +261,7 @@ def keep_pictures(db: Handle, effect: Row, pictures: Mapping[str, bytes]) -> Non
                 {"sha256": sha256, "format": facts["format"], "body": body},
             )
             db.insert(
-                "write_entry",
+                "_write_entry",
                 run_id=effect["run_id"],
                 path=path,
                 body="",

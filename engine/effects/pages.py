@@ -20,7 +20,7 @@ _LIBRARIES = ("httpx2", "httpcore2", "trafilatura")
 
 
 def perform(db: Handle, stopped: threading.Event, effect: Row) -> dict[str, Any]:
-    """Fetch the page of an effect, or search; returns the columns of its `finish_effect`.
+    """Fetch the page of an effect, or search; returns the columns of its `_finish_effect`.
 
     Raises `Stopped` when `stopped` is set; the effect is performed again then.
     """
@@ -60,7 +60,7 @@ def offer_search(db: Handle, run: str, lease: str) -> None:
 
     setting = db.value("select value from settings where name = 'search_engine'")
     if chosen_engine(setting) is not None:
-        db.insert("offer_search", run=run, lease=lease)
+        db.insert("_offer_search", run=run, lease=lease)
 
 
 def _failed(outcome: str, message: str) -> dict[str, Any]:

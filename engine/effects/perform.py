@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Output = Callable[[int, str], None]
 _CALLS = ("function", "mcp")
 _CANCEL = "select asked_by || coalesce(': ' || reason, '') from process_cancels where effect_id = ?"
-_OURS = "select 1 from pending_effects where effect_id = ? and (state = 'pending' or kind not in ('process', 'job'))"
+_OURS = "select 1 from _pending_effects where effect_id = ? and (state = 'pending' or kind not in ('process', 'job'))"
 _OF_RUN = (
     "where run_id = :run and (not :requested or effect_id in (select effect_id from _requested_effects)) "
     "order by effect_id"
@@ -101,11 +101,11 @@ class Performer:
         first that would fail is reported as failed, and nothing is performed.
         """
         which = {"run": run_id, "requested": requested}
-        for checked in self._db.rows(f"select * from atomic_effects {_OF_RUN}", which):  # noqa: S608 - ours
+        for checked in self._db.rows(f"select * from _atomic_effects {_OF_RUN}", which):  # noqa: S608 - ours
             if failure := self._claimed_failure(checked) or files.failure_ahead(self._db, checked):
                 self._report(checked["effect_id"], failure)
                 return
-        effect = self._db.row(f"select * from pending_effects {_OF_RUN} limit 1", which)  # noqa: S608
+        effect = self._db.row(f"select * from _pending_effects {_OF_RUN} limit 1", which)  # noqa: S608
         if effect is None or self._stopped.is_set():
             return
         if effect["kind"] == "workflow":
@@ -156,7 +156,7 @@ class Performer:
                 self._take_up_kept(job["run_id"])
                 continue
             kill_leftover(read_identity(job["identity"]))
-            self._db.insert("finish_job", effect_id=job["effect_id"], outcome="interrupted", lease=self._token)
+            self._db.insert("_finish_job", effect_id=job["effect_id"], outcome="interrupted", lease=self._token)
 
     def _take_up_kept(self, run_id: int) -> None:
         """Look at those of the run that were kept, and record the end of those whose keeper is dead."""
@@ -206,7 +206,7 @@ class Performer:
             return None
         which = (effect["effect_id"],)
         with self._db.transaction():
-            self._db.insert("claim_files", effect_id=effect["effect_id"])
+            self._db.insert("_claim_files", effect_id=effect["effect_id"])
             refusal = self._db.value("select refusal from _claim_refusals where effect_id = ?", which)
         return refusal and {"state": "failed", "outcome": "conflict", "message": refusal}
 
@@ -278,12 +278,12 @@ class Performer:
 
     def _mark_started(self, effect_id: int, identity: str | None) -> None:
         """Record the start of an effect; raises `Conflict` (409) while another process drives its run."""
-        self._db.insert("start_effect", effect_id=effect_id, identity=identity, lease=self._token)
+        self._db.insert("_start_effect", effect_id=effect_id, identity=identity, lease=self._token)
         if self._on_begin:
             self._on_begin(effect_id)
 
     def _append(self, effect_id: int, channel: int, text: str) -> None:
-        self._db.insert("append_output", effect_id=effect_id, channel=channel, text=text, lease=self._token)
+        self._db.insert("_append_output", effect_id=effect_id, channel=channel, text=text, lease=self._token)
         if self._on_output:
             self._on_output(channel, text)
 
@@ -291,4 +291,4 @@ class Performer:
         columns = {**result}
         if not isinstance(columns.get("detail", ""), str):
             columns["detail"] = json.dumps(columns["detail"])
-        self._db.insert("finish_effect", effect_id=effect_id, lease=self._token, **columns)
+        self._db.insert("_finish_effect", effect_id=effect_id, lease=self._token, **columns)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def perform(db: Handle, stopped: threading.Event, request: Row) -> dict[str, Any]:
-    """Read the resource of a request; returns the columns of its `finish_effect`.
+    """Read the resource of a request; returns the columns of its `_finish_effect`.
 
     Raises `Stopped` when `stopped` is set; the effect is performed again then.
     """

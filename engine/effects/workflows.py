@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _READY = """
     select s.step, s.run_id
-    from ready_steps as s
+    from _ready_steps as s
     where s.run_id = :run
     limit (select max(0, f.free) from _free_steps as f where f.run_id = :run)
 """
@@ -43,13 +43,13 @@ class Workflow:
 
     def perform(self) -> None:
         """Drive the steps until all have ended, or what is left waits for a person; end the workflow where it is over."""
-        self._db.insert("take_up_workflow", run=self._run, lease=self._token)
+        self._db.insert("_take_up_workflow", run=self._run, lease=self._token)
         for row in self._under_way():
             self._end(row["step"])
         self._begin()
         self._children.drive([row["child"] for row in self._under_way()], self._at_rest)
         if not self._children.stopping.is_set():
-            self._db.insert("end_workflow", run=self._run, lease=self._token)
+            self._db.insert("_end_workflow", run=self._run, lease=self._token)
 
     def _at_rest(self, child: str) -> list[str]:
         """Take how the run of a step has ended; returns the runs of those that begin now."""
@@ -63,13 +63,13 @@ class Workflow:
         return [row["child"] for row in self._under_way() if row["child"] not in before]
 
     def _end(self, step: str) -> None:
-        self._db.insert("end_step", run=self._run, step=step, lease=self._token)
+        self._db.insert("_end_step", run=self._run, step=step, lease=self._token)
 
     def _begin(self) -> None:
         """Begin the steps that are ready, as many as may work at once."""
         for row in self._db.rows(_READY, {"run": self._run_id}):
             self._db.insert(
-                "start_step", run=self._run, step=row["step"], prompt=self._prompt(row["step"]), lease=self._token
+                "_start_step", run=self._run, step=row["step"], prompt=self._prompt(row["step"]), lease=self._token
             )
         self._tell()
 

@@ -141,7 +141,7 @@ def undo(
         return planned
     # no plan is empty: the door says why there is nothing to plan, and does nothing
     plan = "" if dry_run else plan
-    return _carry_out(db, planned, "undo_edits", turn=turn, redo=int(redo), decided_by=by, plan=plan)
+    return _carry_out(db, planned, "verb_undo_edits", turn=turn, redo=int(redo), decided_by=by, plan=plan)
 
 
 def rewind(
@@ -168,7 +168,7 @@ def rewind(
     done = _carry_out(
         db,
         planned,
-        "rewind_run",
+        "verb_rewind_run",
         turn=turn,
         files=int(with_files),
         leave=leave,

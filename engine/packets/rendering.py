@@ -94,7 +94,7 @@ class Renderer:
         chars = sum(len(message.content) for message in self.render(turn_id)) + self._beside_chars
         self._db.insert("_offer_packet", turn_id=turn_id, chars=chars, lease=lease)
         if not self._stored_as_taken(turn_id):
-            self._db.insert("submit_packet", turn_id=turn_id, chars=chars, lease=lease)
+            self._db.insert("_submit_packet", turn_id=turn_id, chars=chars, lease=lease)
             self._stored_as_taken(turn_id)
 
     def _stored_as_taken(self, turn_id: int) -> bool:

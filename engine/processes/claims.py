@@ -16,7 +16,7 @@ _CLAIMED = """
     select 1
     from runs as r
     join _process_paths as p on p.run_id = r.id
-    join claimed_processes as c on c.effect_id = p.effect_id
+    join _claimed_processes as c on c.effect_id = p.effect_id
     where r.alias = ? and p.path = ?
 """
 
@@ -28,7 +28,7 @@ def columns(claimant: str) -> dict[str, str]:
 
 def claim(db: Store, run: str, path: str, claimant: str) -> None:
     """Carry out the command at `path` from now on; raises `Conflict` (409) where somebody else does."""
-    db.insert("claim_process", run=run, path=path, **columns(claimant))
+    db.insert("_claim_process", run=run, path=path, **columns(claimant))
 
 
 def is_claimed(db: Store, run: str, path: str) -> bool:
@@ -38,17 +38,17 @@ def is_claimed(db: Store, run: str, path: str) -> bool:
 
 def release(db: Store, claimant: str, run: str | None = None) -> None:
     """Give back what a client has claimed, in all runs or in `run`; what it has begun is left as it is."""
-    db.insert("release_claims", claimant=claimant, run=run)
+    db.insert("_release_claims", claimant=claimant, run=run)
 
 
 def has_any(db: Store, claimant: str) -> bool:
     """Whether a client has claimed a command that has not ended."""
-    return bool(db.value("select 1 from claimed_processes where claimant = ?", (claimant,)))
+    return bool(db.value("select 1 from _claimed_processes where claimant = ?", (claimant,)))
 
 
 def release_those_of_the_dead(db: Store) -> None:
     """Give back what clients of servers have claimed that are provably dead, and have not begun."""
-    for row in db.rows("select distinct claimant, holder from claimed_processes where state = 'pending'"):
+    for row in db.rows("select distinct claimant, holder from _claimed_processes where state = 'pending'"):
         holder = identity.read_identity(row["holder"])
         if holder and identity.state(holder) == "dead":
             release(db, row["claimant"])

@@ -40,7 +40,7 @@ class Asked:
 def process_row(
     result: ProcessResult, refused: list[str], told: Mapping[str, str | None], kept: KeptOutput | None
 ) -> dict[str, Any]:
-    """The columns of `finish_effect` for a process: resolved for exit code 0, else failed with an outcome.
+    """The columns of `_finish_effect` for a process: resolved for exit code 0, else failed with an outcome.
 
     `refused` are the hosts that its sandbox let it not reach, `told` what is kept of the sandbox.
     """

@@ -38,7 +38,7 @@ class Jobs:
         self._own = Watched()
 
     def start(self, effect: Row, place: Place, timeout_s: float, on_bytes: OnBytes | None) -> Mapping[str, Any]:
-        """Start the command of an effect, and wait until that is recorded; returns the columns of its `finish_effect`."""
+        """Start the command of an effect, and wait until that is recorded; returns the columns of its `_finish_effect`."""
         self.await_ends()
         if json.loads(effect["detail"]).get("keep") is not None:
             # what ends it is not this driver

@@ -22,7 +22,7 @@ class KeptJobs:
         """Those that were started; None where none was."""
 
     def start(self, db: Store, job: Job) -> Mapping[str, Any] | None:
-        """Start a command and return the columns of its `finish_effect`; None where the file was closed meanwhile."""
+        """Start a command and return the columns of its `_finish_effect`; None where the file was closed meanwhile."""
         with self._lock:
             if self._closed:
                 return None

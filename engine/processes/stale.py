@@ -14,7 +14,8 @@ from engine.system.identity import read_identity, state, this_process
 if TYPE_CHECKING:
     from engine.db.database import Row, Store
 
-_ENDS = {"finish_effect": {"state": "failed", "outcome": "interrupted"}, "finish_job": {"outcome": "interrupted"}}
+_DOORS = {"process": "_finish_effect", "job": "_finish_job"}
+_ENDS = {"process": {"state": "failed", "outcome": "interrupted"}, "job": {"outcome": "interrupted"}}
 _CANCELLED = "select 'stopped by ' || asked_by || coalesce(': ' || reason, '') from process_cancels where effect_id = ?"
 
 
@@ -27,16 +28,17 @@ def heal(db: Store) -> None:
     for process in db.rows("select * from _unfinished_processes"):
         if is_left(db, process):
             kill_leftover(read_identity(process["identity"]))
+            door, end = _DOORS[process["kind"]], _end(db, process)
             with suppress(
                 EngineError
-            ):  # somebody else drives the run by now, or it cannot be written: then the next one does it
-                db.insert(process["door"], effect_id=process["effect_id"], lease=process["token"], **_end(db, process))
+            ):  # somebody else drives the run by now, or it cannot be written: the next one does it
+                db.insert(door, effect_id=process["effect_id"], lease=process["token"], **end)
 
 
 def _end(db: Store, process: Row) -> dict[str, str]:
     """How a process ended that was left: interrupted, or stopped by whoever asked for that."""
-    end = _ENDS[process["door"]]
-    if process["door"] == "finish_effect" and (why := db.value(_CANCELLED, (process["effect_id"],))):
+    end = _ENDS[process["kind"]]
+    if process["kind"] == "process" and (why := db.value(_CANCELLED, (process["effect_id"],))):
         return {**end, "outcome": "cancelled", "detail": json.dumps({"note": why})}
     return end
 

@@ -46,7 +46,7 @@ def stream(db: Store, run: str, path: str, *, follow: bool) -> Iterator[Output]:
 
 def cancel(db: Store, run: str, path: str, *, reason: str | None = None, by: str = "client") -> None:
     """Ask for the end of the command at `path`. One whose driver is dead is ended here, and records who asked."""
-    db.insert("cancel_process", run=run, path=path, asked_by=by, reason=reason)
+    db.insert("verb_cancel_process", run=run, path=path, asked_by=by, reason=reason)
     if not db.in_transaction:
         heal(db)
 

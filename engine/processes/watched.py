@@ -46,7 +46,7 @@ class Job:
     """The command of `effect` in the background, started by the driver whose lease has the token `token`.
 
     It ends after `timeout_s` seconds, and when `stopped` is set. `kept` is the file that gets what it prints, by `on_bytes`.
-    `settled` has something once it was started, or was not: then `row` is what `finish_effect` takes, or `error` says why.
+    `settled` has something once it was started, or was not: then `row` is what `_finish_effect` takes, or `error` says why.
     """
 
     effect: Row
@@ -82,7 +82,7 @@ class Watched:
         self._running: dict[int, tuple[int, threading.Thread]] = {}
 
     def start(self, db: Store, job: Job) -> Mapping[str, Any] | None:
-        """Start a command, and wait until that is recorded; returns the columns of its `finish_effect`.
+        """Start a command, and wait until that is recorded; returns the columns of its `_finish_effect`.
 
         None, and nothing was started, where those of here have been ended.
         """
@@ -184,12 +184,12 @@ class Watched:
                     self._db.close()  # nobody else does where the handle that these end with was lost
 
     def _started(self, job: Job, identity: ProcessIdentity) -> None:
-        self._insert("start_job", effect_id=job.effect_id, identity=identity.to_json(), lease=job.token)
+        self._insert("_start_job", effect_id=job.effect_id, identity=identity.to_json(), lease=job.token)
         job.started = True
         job.settled.put(None)
 
     def _print(self, job: Job, channel: int, text: str) -> None:
-        self._insert("append_job_output", effect_id=job.effect_id, channel=channel, text=text, lease=job.token)
+        self._insert("_append_job_output", effect_id=job.effect_id, channel=channel, text=text, lease=job.token)
 
     def _end(self, job: Job, row: dict[str, Any], result: ProcessResult) -> None:
         """Record the end; of a command that did not start the driver does that."""
@@ -211,7 +211,7 @@ class Watched:
         for tries_left in reversed(range(_TRIES)):
             try:
                 self._insert(
-                    "finish_job",
+                    "_finish_job",
                     effect_id=job.effect_id,
                     outcome=outcome,
                     exit_code=exit_code,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LOOK_S = 0.1
 """How often is looked whether anything has happened in a run that nobody follows."""
 _NEWEST = "select coalesce(max(id), 0) from events"
-GOES_ON = "select 1 from next_steps where run = ? and step not in ('end', 'wait')"
+GOES_ON = "select 1 from _next_steps where run = ? and step not in ('end', 'wait')"
 """Whether there is something to do in a run. Who has a lease may be dead, which a driver finds out."""
 _STIRRED = """
     select distinct r.alias as run, p.root

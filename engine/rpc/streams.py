@@ -78,7 +78,7 @@ async def _ended(project: Project, given: dict[str, Any], result: dict[str, Any]
             effect = _begun(db, project, given)
             for key in [key for key in project.terminals if key[:2] == (given["run"], given["path"])]:
                 _append(db, project, effect, key[2], project.terminals.pop(key).finish())
-            db.insert("finish_effect", effect_id=effect, lease=project.claimant, **result)
+            db.insert("_finish_effect", effect_id=effect, lease=project.claimant, **result)
 
     await project.hub.db.call_async(write)
     project.hub.drive(given["run"])
@@ -87,7 +87,7 @@ async def _ended(project: Project, given: dict[str, Any], result: dict[str, Any]
 
 def _append(db: Database, project: Project, effect: int, channel: int, text: str) -> None:
     if text:
-        db.insert("append_output", effect_id=effect, channel=channel, text=text, lease=project.claimant)
+        db.insert("_append_output", effect_id=effect, channel=channel, text=text, lease=project.claimant)
 
 
 def _begun(db: Database, project: Project, given: dict[str, Any]) -> int:
@@ -98,7 +98,7 @@ def _begun(db: Database, project: Project, given: dict[str, Any]) -> int:
     expect_run(db, given["run"])
     claims.claim(db, given["run"], given["path"], project.claimant)
     effect = int(db.value(_EFFECT, (given["run"], given["path"])))
-    db.insert("start_effect", effect_id=effect, lease=project.claimant)
+    db.insert("_start_effect", effect_id=effect, lease=project.claimant)
     return effect
 
 

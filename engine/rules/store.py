@@ -61,7 +61,7 @@ def write_domain(db: Store, rule_set: int, domain: Domain, *, keep_words: bool =
 
 def write_rules(db: Store, domain: int, rules: list[str]) -> None:
     """Make these the rules of a domain; raises `ValidationError` (400) for one that is empty or too long, and too many."""
-    db.insert("write_rules", domain_id=domain, rules=json.dumps(rules, ensure_ascii=False))
+    db.insert("verb_write_rules", domain_id=domain, rules=json.dumps(rules, ensure_ascii=False))
 
 
 def change_words(

@@ -56,7 +56,7 @@ def add(db: Store, skills: Iterable[SkillText], *, scope: str, by: str) -> list[
     with db.transaction():
         for each in found:
             db.insert(
-                "write_skill",
+                "verb_write_skill",
                 scope=scope,
                 name=each.name,
                 description=each.description,
@@ -87,7 +87,7 @@ def remove(db: Store, name: str, scopes: Iterable[str]) -> Row:
         raise ValidationError(
             f"skill {name!r}: was found in {found['source']!r}; remove it there, or its folder from skill_folders"
         )
-    db.insert("forget_skill", scope=found["scope"], name=name)
+    db.insert("verb_forget_skill", scope=found["scope"], name=name)
     return found
 
 

@@ -163,7 +163,7 @@ class Asker:
     def _answered(self, proposal: Mapping[str, Any], decision: str, **given: str | None) -> None:
         """Decide with what the answer to the driver cannot say: a reason, or a text that may be empty."""
         self._db.insert(
-            "answer_proposal",
+            "verb_answer_proposal",
             proposal_id=proposal["proposal_id"],
             decision=decision,
             **{"decided_by": self.decided_by, **given},

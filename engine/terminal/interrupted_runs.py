@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # A run below another one is driven with it.
 _OPEN = """
     select n.run, (select count(*) from open_prompts as o where o.run = n.run) as prompts, l.holder
-    from next_steps as n
+    from _next_steps as n
     left join run_leases as l on l.run = n.run and n.run_id not in (select o.run_id from resumable_runs as o)
     where n.step not in ('end', 'wait')
         and n.run_id not in (select c.run_id from children as c)

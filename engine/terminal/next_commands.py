@@ -61,7 +61,7 @@ def say_how_to_continue(db: Database, run: str, loop: int | None, given: Path | 
 
 def say_how_to_go_on(db: Database, run: str, given: Path | None) -> None:
     """Name the command that goes on with an interrupted run, and say what it begins with."""
-    step = db.value("select step from next_steps where run = ?", (run,))
+    step = db.value("select step from _next_steps where run = ?", (run,))
     begins = {
         "ask": "; the answer had not arrived, so the model is asked again",
         "wait": "; its question is still open",

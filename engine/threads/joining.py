@@ -61,12 +61,12 @@ def join_threads(db: Store, run: str) -> None:
     """
     if db.has("threads"):
         for found in db.rows(_JOINS, (run,)):
-            db.insert("join_threads", **found)
+            db.insert("verb_join_threads", **found)
             hang_in(db)
 
 
 def expect_threads(db: Store, run: str) -> None:
-    """Raise the `ValidationError` (400) that `join_threads` would raise, and join none."""
+    """Raise the `ValidationError` (400) that `verb_join_threads` would raise, and join none."""
     if db.has("threads"):
         for found in db.rows(_JOINS, (run,)):
             db.insert("_expect_threads", **found)

@@ -56,7 +56,7 @@ def _refuse_kept(db: Store, run: str) -> None:
     """Raise what a purge of the run and those below it would raise; nothing is changed."""
     try:
         with db.transaction():
-            db.insert("purge_tree", run=run)
+            db.insert("verb_purge_tree", run=run)
             raise _Possible
     except _Possible:
         return
@@ -71,4 +71,4 @@ def _purge_same(db: Store, run: str, digest: str, target: Store) -> None:
             raise Conflict(
                 f"run {run}: changed while it was moved, so it is in both files now, {db.path} and {target.path}"
             )
-        db.insert("purge_tree", run=run)
+        db.insert("verb_purge_tree", run=run)

@@ -208,7 +208,7 @@ def start(
         name = str(db.value("select name from workflows where id = ?", (workflow,)))
         alias = run or free_name(db, f"{words_of(name)}-run")
         db.insert(
-            "start_workflow",
+            "verb_start_workflow",
             run=alias,
             workflow_id=workflow,
             variables=_as_json(variables or {}),
@@ -258,7 +258,7 @@ def _keep(db: Handle, source: Source, place: Path | None) -> int:
 
     project = None if place is None else project_of(db, place)
     db.insert(
-        "write_workflow",
+        "verb_write_workflow",
         project_id=project,
         syntax=source.syntax,
         text=source.text,

@@ -65,7 +65,7 @@ select
     ) as attempt
 from turns as t
 join loops as l on l.id = t.loop_id
-join turn_verdicts as v on v.turn_id = t.id
+join _turn_verdicts as v on v.turn_id = t.id
 where t.phase <> 'judged' and t.phase = 'voting';
 
 -- What a command that checks printed last, at most 2,000 characters of each channel.

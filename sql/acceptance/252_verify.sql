@@ -1,13 +1,13 @@
 -- Verification: the steps from a result to the verdict on it.
--- The driver inserts into verify_turn as often as next_steps says so. Each time what has ended gets its verdict, and the
+-- The driver inserts into _verify_turn as often as _next_steps says so. Each time what has ended gets its verdict, and the
 -- next check begins; where none is left, the turn is judged. A command line is a command of the turn with the rights of
 -- the model: policies, grants, yolo, the sandbox and whoever decides stand before it as before any other.
 -- spec: @acceptance @acceptance_command
 
 -- views
 
-create view verify_turn as
--- Continue the verification of a result: insert into verify_turn (run, lease). What has ended gets its verdict, and the
+create view _verify_turn as
+-- Continue the verification of a result: insert into _verify_turn (run, lease). What has ended gets its verdict, and the
 -- next check begins; where none is left, the turn is judged.
 select r.alias as run, t.lease
 from turns as t
@@ -49,8 +49,8 @@ begin
 end;
 
 -- The run is 202 while the check waits for a decision.
-create trigger verify_turn__verify
-instead of insert on verify_turn
+create trigger _verify_turn__verify
+instead of insert on _verify_turn
 begin
     select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': nothing to verify')
     where not exists (select 1 from _held_turns as h join runs as r on r.id = h.run_id where r.alias = new.run);
@@ -150,12 +150,12 @@ begin
     where c.id = new.command_id
         and (
             v.command_id is not null
-            or not exists (select 1 from loop_tools as o where o.loop_id = c.loop_id and o.name = c.action)
+            or not exists (select 1 from _loop_tools as o where o.loop_id = c.loop_id and o.name = c.action)
         );
     update commands
     set state = 'performing'
     where id = new.command_id and state <> 'failed';
-    insert into open_proposal (command_id, kind, target, detail)
+    insert into _open_proposal (command_id, kind, target, detail)
     select id, 'process', body, json_object('command', body)
     from commands
     where id = new.command_id and state = 'performing';
@@ -176,6 +176,6 @@ begin
     values (new.turn_id, 'acceptance', new.vote, new.rank, new.status, new.reason, new.answer);
     insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
     select turn_id, new.loop_id, vote, voter, status, reason, answer
-    from turn_verdicts
+    from _turn_verdicts
     where turn_id = new.turn_id;
 end;

@@ -137,8 +137,8 @@ from _answer_hits as h
 join runs as r on r.alias = h.from_run
 join turns as t on t.run_id = r.id and t.sequence = h.from_turn;
 
-create view forget_answers as
--- Empty the cache: insert into forget_answers (run). 'run' is null, or the run whose answers alone are forgotten.
+create view verb_forget_answers as
+-- Empty the cache: insert into verb_forget_answers (run). 'run' is null, or the run whose answers alone are forgotten.
 select alias as run
 from runs
 where false;
@@ -208,8 +208,8 @@ begin
         );
 end;
 
-create trigger forget_answers__forget
-instead of insert on forget_answers
+create trigger verb_forget_answers__forget
+instead of insert on verb_forget_answers
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where new.run is not null and new.run not in (select alias from runs);

@@ -74,7 +74,7 @@ create table if not exists schemes (
     -- the visibility of a new entry
     default_visibility text not null
         constraint schemes_default_visibility references visibilities (name),
-    -- the tiers that may write, as a JSON array; view scheme_writers
+    -- the tiers that may write, as a JSON array; view _scheme_writers
     writable_by text not null constraint schemes_writable_by_array
         check (json_valid(writable_by) and json_type(writable_by) = 'array'),
     -- 0: its entries are in no packet, and no pattern finds them
@@ -231,7 +231,7 @@ on conflict (name) do nothing;
 
 -- views
 
-create view scheme_writers as
+create view _scheme_writers as
 -- Which writer may write which scheme: a writer may where writable_by names its own tier or one of a lower rank.
 select
     s.name as scheme,

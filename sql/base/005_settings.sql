@@ -107,19 +107,19 @@ where name in (select d.name from _setting_defaults as d)
 
 -- doors
 
-create view set_layer as
--- Say what a setting is to be in a layer: insert into set_layer (name, layer, value, source, confirmed).
+create view _set_layer as
+-- Say what a setting is to be in a layer: insert into _set_layer (name, layer, value, source, confirmed).
 select name, layer, value, source, confirmed from setting_layers;
 
-create view unset_layer as
--- Say nothing of a setting any more in a layer, or in none where 'name' is null: insert into unset_layer (name, layer).
+create view _unset_layer as
+-- Say nothing of a setting any more in a layer, or in none where 'name' is null: insert into _unset_layer (name, layer).
 select name, layer from setting_layers;
 
 -- triggers
 
 -- Keep what is said, and put what follows from it in force.
-create trigger set_layer__keep
-instead of insert on set_layer
+create trigger _set_layer__keep
+instead of insert on _set_layer
 begin
     select fail(404, 'setting ' || quote(new.name) || ': not found; ''engine config --all'' lists the settings')
     where not exists (select 1 from settings as s where s.name = new.name);
@@ -147,8 +147,8 @@ begin
 end;
 
 -- Forget what was said, and put what follows from that in force.
-create trigger unset_layer__forget
-instead of insert on unset_layer
+create trigger _unset_layer__forget
+instead of insert on _unset_layer
 begin
     select fail(400, 'layer ' || quote(new.layer) || ': use user, project, file or env')
     where coalesce(new.layer, '') not in ('user', 'project', 'file', 'env');

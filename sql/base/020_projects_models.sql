@@ -51,7 +51,7 @@ create table if not exists models (
     origin text not null default 'client'
         constraint models_origin check (origin in ('client', 'user', 'environment', 'built-in')),
     created_at integer not null,
-    -- 1: it sees pictures, 0: it does not; null: as its name says (seeing_models)
+    -- 1: it sees pictures, 0: it does not; null: as its name says (_seeing_models)
     images integer constraint models_images_flag check (images in (0, 1)),
     -- how hard it thinks where its run does not say; null: as the setting effort says
     effort text constraint models_effort
@@ -94,8 +94,8 @@ select
 from runs as r
 join _project_roots as p on p.project_id = r.project_id;
 
-create view provider_models as
--- Which providers have a model, by its name: select provider from provider_models where 'gpt-4o' glob pattern. 'prefix' is
+create view _provider_models as
+-- Which providers have a model, by its name: select provider from _provider_models where 'gpt-4o' glob pattern. 'prefix' is
 -- what stands before the name there; 'is_maker' is 1 for the provider that makes the model.
 select column1 as pattern, column2 as provider, column3 as prefix, column4 as is_maker
 from (values
@@ -133,8 +133,8 @@ where m.price_input is not null
     and m.actual not in (select alias from models)
     and m.alias = (select min(o.alias) from models as o where o.actual = m.actual and o.price_input is not null);
 
-create view seeing_models as
--- Which models of providers see pictures, by their names: select 1 from seeing_models where lower('openai/gpt-4o') glob
+create view _seeing_models as
+-- Which models of providers see pictures, by their names: select 1 from _seeing_models where lower('openai/gpt-4o') glob
 -- pattern.
 select '*/' || column1 as pattern
 from (values

@@ -84,7 +84,7 @@ select
     ) as status
 from runs as r;
 
-create view loop_flags as
+create view _loop_flags as
 -- The flags that are on in a loop: those that its configuration has as 1 or true.
 select
     l.id as loop_id,

@@ -154,15 +154,15 @@ from leases as l
 join settings as s on s.name = 'lease_seconds'
 where l.expires_at > now() and l.expires_at <= now() + 2000 * cast(s.value as integer);
 
-create view claim_lease as
--- Take the lease of a run: insert into claim_lease (run, token, holder, replaces). It is refused while another lease is
+create view _claim_lease as
+-- Take the lease of a run: insert into _claim_lease (run, token, holder, replaces). It is refused while another lease is
 -- in force, unless 'replaces' is the token of that lease because its holder is known to be dead.
 select run, token, holder, null as replaces
 from run_leases
 where false;
 
-create view release_lease as
--- Give the lease of a run back: insert into release_lease (token). Nothing happens where it was lost.
+create view _release_lease as
+-- Give the lease of a run back: insert into _release_lease (token). Nothing happens where it was lost.
 select token
 from leases
 where false;
@@ -170,8 +170,8 @@ where false;
 -- triggers
 
 -- The open turn of the run gets the new token, so that the new driver can continue it.
-create trigger claim_lease__claim
-instead of insert on claim_lease
+create trigger _claim_lease__claim
+instead of insert on _claim_lease
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
@@ -194,8 +194,8 @@ begin
 end;
 
 -- The token is taken off the open turn too, so that it can be continued without a lease.
-create trigger release_lease__release
-instead of insert on release_lease
+create trigger _release_lease__release
+instead of insert on _release_lease
 begin
     delete from leases
     where token = new.token;
@@ -264,7 +264,7 @@ begin
             else ''
         end
     where id = new.id and slug is null;
-    insert into write_entry (run_id, path, body, attributes, state, outcome, writer, turn, loop_id)
+    insert into _write_entry (run_id, path, body, attributes, state, outcome, writer, turn, loop_id)
     select
         t.run_id,
         'log://turn_' || t.sequence || '/error/' || e.slug,

@@ -5,8 +5,8 @@
 
 -- views
 
-create view store_content as
--- Store a body: insert into store_content (path, body); its id is the highest of contents.
+create view _store_content as
+-- Store a body: insert into _store_content (path, body); its id is the highest of contents.
 select null as path, body
 from contents
 where false;
@@ -56,11 +56,11 @@ create trigger _store_change__store
 instead of insert on _store_change
 when new.body is not null and new.body is not new.old_body
 begin
-    insert into store_content (path, body) values (new.path, new.body);
+    insert into _store_content (path, body) values (new.path, new.body);
 end;
 
-create trigger store_content__store
-instead of insert on store_content
+create trigger _store_content__store
+instead of insert on _store_content
 begin
     insert into contents (chars, summary_chars, lines, cut, summary, shown, body, fence)
     select

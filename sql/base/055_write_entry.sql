@@ -1,12 +1,12 @@
 -- Writing entries: how an entry comes to be, changes, and is shown or hidden.
--- All writes go through write_entry, all changes of visibility alone through _show_entry. Permission was asked before.
+-- All writes go through _write_entry, all changes of visibility alone through _show_entry. Permission was asked before.
 -- spec: @entries @run_views @freshness
 
 -- views
 
-create view write_entry as
+create view _write_entry as
 -- Write an entry of a run, for rules and plugins:
--- insert into write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append).
+-- insert into _write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append).
 -- A null body leaves the body as it is, null attributes theirs; attributes are merged, a null in them removes one.
 -- 'content_id' names a stored body in place of 'body'.
 select
@@ -16,7 +16,7 @@ from run_views
 where false;
 
 -- Write the entry that a run sees under a path, null: none: insert into _write_found (entry_id, run_id, path, …), then the
--- columns of write_entry.
+-- columns of _write_entry.
 create view _write_found as
 select
     entry_id, run_id, null as path, null as body, null as attributes, visibility, state, outcome, writer,
@@ -31,7 +31,7 @@ select id as entry_id, null as run_id, path
 from entries
 where false;
 
--- The last part of write_entry: change the run's view, or the head of a shared entry, to the values that were found
+-- The last part of _write_entry: change the run's view, or the head of a shared entry, to the values that were found
 -- before. 'is_new': the run has no view of the entry yet.
 create view _apply_write as
 select
@@ -70,8 +70,8 @@ where false;
 
 -- triggers
 
-create trigger write_entry__find
-instead of insert on write_entry
+create trigger _write_entry__find
+instead of insert on _write_entry
 begin
     insert into _write_found (
         entry_id, run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id

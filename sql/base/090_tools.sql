@@ -30,7 +30,7 @@ create table if not exists tools (
 
 -- views
 
-create view loop_tools as
+create view _loop_tools as
 -- The tools that are open in a loop; 'ordinal' is the order in which the model is told of them.
 select
     l.id as loop_id,
@@ -51,7 +51,7 @@ where (
     and not exists (
         select 1
         from json_each(t.hidden_by) as h
-        join loop_flags as f on f.loop_id = l.id and f.flag = h.value
+        join _loop_flags as f on f.loop_id = l.id and f.flag = h.value
     )
     -- each tool can be closed by its name, too
     and l.config ->> ('$."close:' || t.name || '"') is null;
@@ -82,7 +82,7 @@ from (
                     coalesce(
                         (select s.schema from _loop_tool_schemas as s where s.loop_id = l.id and s.name = o.name), o.schema
                     ) as schema
-                from loop_tools as o
+                from _loop_tools as o
                 where o.loop_id = l.id
                 order by o.ordinal
             )
@@ -96,7 +96,7 @@ select id as loop_id, cast(null as text) as name
 from loops
 where false;
 
-create view turn_tools as
+create view _turn_tools as
 -- The tools of a turn, for an adapter that calls tools natively, in the order in which the model is told of them.
 select
     t.id as turn_id,
@@ -105,7 +105,7 @@ select
     o.meaning as description,
     o.schema
 from turns as t
-join loop_tools as o on o.loop_id = t.loop_id
+join _loop_tools as o on o.loop_id = t.loop_id
 where not exists (select 1 from _left_out_tools as u where u.loop_id = t.loop_id and u.name = o.name);
 
 -- The same with the arguments that they take in the loop.
@@ -117,7 +117,7 @@ select
     o.description,
     coalesce((select s.schema from _loop_tool_schemas as s where s.loop_id = t.loop_id and s.name = o.name), o.schema)
         as schema
-from turn_tools as o
+from _turn_tools as o
 join turns as t on t.id = o.turn_id;
 
 -- The words by which models call tools, for response_parse. A part gives more: the word and, behind '>', the tool.

@@ -1,6 +1,6 @@
 -- Commands: whatever anybody asks of the engine is a row here.
 -- A command of the model is recorded with its turn and performed when the turn is dispatched. A command of a client, a
--- plugin or the system is performed at once. perform_command (107) performs it.
+-- plugin or the system is performed at once. _perform_command (107) performs it.
 -- spec: @commands @dispatch_path @response_commands
 
 -- tables
@@ -23,7 +23,7 @@ create table if not exists commands (
     destination text,
     body text,
     -- where a long body stands in the response of its turn: 'body' is emptied when the turn is judged; see
-    -- command_bodies
+    -- _command_bodies
     body_at integer,
     body_chars integer,
     attributes text not null default '{}' constraint commands_attributes_json check (json_valid(attributes)),
@@ -58,7 +58,7 @@ create table if not exists vetoes (
 
 -- views
 
-create view command_bodies as
+create view _command_bodies as
 -- The body of each command. A long body is kept only in the response once its turn is judged; this view cuts it out of
 -- there.
 select
@@ -147,14 +147,14 @@ begin
     where id = new.id;
 end;
 
--- A command that comes from outside a turn is performed at once. Most are plain, and then what perform_command is made of
+-- A command that comes from outside a turn is performed at once. Most are plain, and then what _perform_command is made of
 -- is not set up.
 create trigger commands__perform_now
 after insert on commands
 when new.turn_id is null and new.state = 'queued'
 begin
     insert into _perform_plain (command_id) values (new.id);
-    insert into perform_command (command_id)
+    insert into _perform_command (command_id)
     select id
     from commands
     where id = new.id and state <> 'resolved';

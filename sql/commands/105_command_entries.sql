@@ -93,7 +93,7 @@ where c.is_pattern
         )
     );
 
--- The entries that a command works on, after perform_command has looked them up.
+-- The entries that a command works on, after _perform_command has looked them up.
 create view _command_entries as
 select c.id as command_id, e.id as entry_id, e.path
 from commands as c

@@ -22,7 +22,7 @@ select t.command_id, t.path
 from _command_entries as t
 cross join commands as c on c.id = t.command_id
 cross join entries as e on e.id = t.entry_id
-where not exists (select 1 from scheme_writers as w where w.scheme = e.kind and w.writer = c.writer);
+where not exists (select 1 from _scheme_writers as w where w.scheme = e.kind and w.writer = c.writer);
 
 -- What a queued command asks for, as _faults reads it. is_manifest: it only lists; is_slice: lines or characters are named;
 -- decides: it decides on a proposal; keeps_bodies: a set that changes visibility or

@@ -31,7 +31,7 @@ where w.value is not null
     and not path_is_pattern(w.value)
     and not exists (
         select 1
-        from scheme_writers as s
+        from _scheme_writers as s
         where s.writer = c.writer
             and s.scheme = coalesce((select name from schemes where name = coalesce(path_scheme(w.value), 'file')), '*')
     );
@@ -90,7 +90,8 @@ select
         else 'This run cannot delegate: its driver or its model does not support it'
     end || '. Use one of: '
     || coalesce(
-        (select group_concat(name, ', ') from (select name from loop_tools where loop_id = l.id order by ordinal)), 'nothing'
+        (select group_concat(name, ', ') from (select name from _loop_tools where loop_id = l.id order by ordinal)),
+        'nothing'
     ) || '.' as reason
 from commands as c
 join tools as t on t.name = c.action
@@ -104,7 +105,7 @@ join (
         ) as integer) as max_depth
     from loops
 ) as d on d.loop_id = l.id
-left join loop_flags as f on f.loop_id = l.id and f.flag in (select value from json_each(t.hidden_by))
+left join _loop_flags as f on f.loop_id = l.id and f.flag in (select value from json_each(t.hidden_by))
 where c.state = 'queued'
 group by c.id;
 
@@ -135,12 +136,12 @@ select
         (select v.outcome || ': ' || v.message from vetoes as v where v.command_id = c.id),
         case
             when c.writer <> 'model'
-                or exists (select 1 from loop_tools as o where o.loop_id = c.loop_id and o.name = c.action) then null
+                or exists (select 1 from _loop_tools as o where o.loop_id = c.loop_id and o.name = c.action) then null
             when c.action in (select name from tools)
                 then 'permission: ' || (select w.reason from _closed_tools as w where w.command_id = c.id)
             else 'validation: There is no tool <' || c.action || '>. Tools: ' || (
                     select group_concat(name, ', ')
-                    from (select name from loop_tools where loop_id = c.loop_id order by ordinal)
+                    from (select name from _loop_tools where loop_id = c.loop_id order by ordinal)
                 ) || '.'
         end,
         case

@@ -1,13 +1,13 @@
 -- Performing a command: one page from its refusal to its record.
--- perform_command tries the plain path (108), which most commands take. Any other is taken from top to bottom: refusals
+-- _perform_command tries the plain path (108), which most commands take. Any other is taken from top to bottom: refusals
 -- (106), its entries (105), faults (106); 'performing', where plugins perform their tools; the procedure of its action (110
 -- to 122). The log comes last for both.
 -- spec: @dispatch_path @response_commands @failure_reporting
 
 -- views
 
-create view perform_command as
--- Perform a recorded command: insert into perform_command (command_id). Nothing happens while another command of its
+create view _perform_command as
+-- Perform a recorded command: insert into _perform_command (command_id). Nothing happens while another command of its
 -- turn is under way or waits.
 select id as command_id
 from commands
@@ -85,16 +85,16 @@ where false;
 
 -- triggers
 
-create trigger perform_command__guard
-instead of insert on perform_command
+create trigger _perform_command__guard
+instead of insert on _perform_command
 when not exists (select 1 from commands where id = new.command_id)
 begin
     select fail(404, 'command ' || quote(new.command_id) || ': not found; see the view command_results');
 end;
 
 -- A command of a turn waits for those before it that are under way. One that is resolved has its log.
-create trigger perform_command__perform
-instead of insert on perform_command
+create trigger _perform_command__perform
+instead of insert on _perform_command
 when (select state from commands where id = new.command_id) <> 'resolved'
     and not exists (
         select 1

@@ -37,7 +37,7 @@ where c.state = 'queued'
             )
             and not path_is_pattern(c.path)
             and path_error(c.path) is null
-            and exists (select 1 from scheme_writers as w where w.scheme = s.name and w.writer = c.writer)
+            and exists (select 1 from _scheme_writers as w where w.scheme = s.name and w.writer = c.writer)
             and (c.writer <> 'model' or not edit_has_marks(c.body))
         )
         or (c.action = 'think' and c.writer = 'model')
@@ -55,7 +55,7 @@ where c.state = 'queued'
     )
     and (
         c.writer <> 'model'
-        or exists (select 1 from loop_tools as o where o.loop_id = c.loop_id and o.name = c.action)
+        or exists (select 1 from _loop_tools as o where o.loop_id = c.loop_id and o.name = c.action)
     );
 
 -- Perform a command if it is plain: insert into _perform_plain (command_id).

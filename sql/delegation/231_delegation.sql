@@ -1,7 +1,7 @@
 -- Delegation: subtask and execute, tools whose effect is a child run.
 -- Nobody decides on them: the command is accepted (122), its effect pending, and neighbours in one answer are accepted
--- together. The driver starts the effects in start_delegation, which makes the child in the same commit, or refuses;
--- engine.driving.children drives the children. What comes of one is told in finish_delegation (232).
+-- together. The driver starts the effects in _start_delegation, which makes the child in the same commit, or refuses;
+-- engine.driving.children drives the children. What comes of one is told in _finish_delegation (232).
 -- needs: nothing
 -- spec: @delegation @model_tiers @delegation_limits
 
@@ -52,22 +52,23 @@ left join loops as l on l.id = c.loop_id
 where f.kind = 'delegate' and f.state in ('pending', 'started')
 order by f.id;
 
-create view start_delegation as
--- Give the work of an effect to a child run: insert into start_delegation (effect_id, lease, fault). Where it is refused the
--- effect has failed. 'fault' is why its model cannot be asked here, else null. A second time changes nothing.
+create view _start_delegation as
+-- Give the work of an effect to a child run: insert into _start_delegation (effect_id, lease, fault). Where it is
+-- refused the effect has failed. 'fault' is why its model cannot be asked here, else null. A second time changes
+-- nothing.
 select id as effect_id, null as lease, null as fault
 from effects
 where false;
 
-create view offer_delegation as
--- Open the tools subtask and execute in a run for as long as it has this driver: insert into offer_delegation (run, lease).
+create view _offer_delegation as
+-- Open the tools subtask and execute in a run for as long as it has this driver: insert into _offer_delegation (run, lease).
 select r.alias as run, l.token as lease
 from leases as l
 join runs as r on r.id = l.run_id
 where false;
 
-create view wait_for_children as
--- Say that a run waits because its children do: insert into wait_for_children (run_id).
+create view _wait_for_children as
+-- Say that a run waits because its children do: insert into _wait_for_children (run_id).
 select id as run_id
 from runs
 where false;
@@ -84,22 +85,22 @@ begin
     where run = new.run;
 end;
 
-create trigger start_delegation__guard
-instead of insert on start_delegation
+create trigger _start_delegation__guard
+instead of insert on _start_delegation
 when not exists (select 1 from effects where id = new.effect_id)
 begin
-    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view pending_effects');
+    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view _pending_effects');
 end;
 
 -- Whether the work can be given away is seen here, not when the command is accepted, so that one that cannot spares its
 -- neighbours, and a turn that delegates nothing pays nothing.
-create trigger start_delegation__start
-instead of insert on start_delegation
+create trigger _start_delegation__start
+instead of insert on _start_delegation
 when exists (select 1 from effects where id = new.effect_id and state in ('pending', 'started'))
     and not exists (select 1 from children where effect_id = new.effect_id)
 begin
-    insert into start_effect (effect_id, identity, lease) values (new.effect_id, null, new.lease);
-    insert into finish_effect (effect_id, state, outcome, message, lease)
+    insert into _start_effect (effect_id, identity, lease) values (new.effect_id, null, new.lease);
+    insert into _finish_effect (effect_id, state, outcome, message, lease)
     select
         new.effect_id, 'failed', substr(refusal, 1, instr(refusal, ': ') - 1), substr(refusal, instr(refusal, ': ') + 2),
         new.lease
@@ -144,8 +145,8 @@ begin
 end;
 
 -- Refused without the token of the run's lease.
-create trigger offer_delegation__offer
-instead of insert on offer_delegation
+create trigger _offer_delegation__offer
+instead of insert on _offer_delegation
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
@@ -161,8 +162,8 @@ begin
     where token = new.lease and new.run in (select run from _delegating_runs);
 end;
 
-create trigger wait_for_children__wait
-instead of insert on wait_for_children
+create trigger _wait_for_children__wait
+instead of insert on _wait_for_children
 begin
     select fail(404, 'run ' || quote(new.run_id) || ': not found; see the table runs')
     where not exists (select 1 from runs where id = new.run_id);

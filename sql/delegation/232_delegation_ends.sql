@@ -140,8 +140,8 @@ select
     end as report
 from _delegation_ends as d;
 
-create view finish_delegation as
--- Tell what came of the child of an effect: insert into finish_delegation (effect_id, lease). Nothing happens while it has
+create view _finish_delegation as
+-- Tell what came of the child of an effect: insert into _finish_delegation (effect_id, lease). Nothing happens while it has
 -- not ended.
 select id as effect_id, null as lease
 from effects
@@ -175,18 +175,18 @@ begin
     order by v.entry_id;
 end;
 
-create trigger finish_delegation__guard
-instead of insert on finish_delegation
+create trigger _finish_delegation__guard
+instead of insert on _finish_delegation
 when not exists (select 1 from effects where id = new.effect_id)
 begin
-    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view pending_effects');
+    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view _pending_effects');
 end;
 
-create trigger finish_delegation__finish
-instead of insert on finish_delegation
+create trigger _finish_delegation__finish
+instead of insert on _finish_delegation
 when exists (select 1 from _delegation_ends where effect_id = new.effect_id)
 begin
-    insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn, loop_id)
+    insert into _write_entry (run_id, path, body, attributes, visibility, state, writer, turn, loop_id)
     select
         d.parent_run_id, d.path, d.answer,
         json_patch(
@@ -196,7 +196,7 @@ begin
         'archived', 'resolved', 'system', d.turn, d.loop_id
     from _delegation_ends as d
     where d.effect_id = new.effect_id;
-    insert into write_entry (run_id, path, body, visibility, state, writer, turn, loop_id)
+    insert into _write_entry (run_id, path, body, visibility, state, writer, turn, loop_id)
     select
         d.parent_run_id, d.path || '/log',
         coalesce(
@@ -215,12 +215,12 @@ begin
         'archived', 'resolved', 'system', d.turn, d.loop_id
     from _delegation_ends as d
     where d.effect_id = new.effect_id;
-    insert into write_entry (run_id, path, body, visibility, state, writer, turn, loop_id)
+    insert into _write_entry (run_id, path, body, visibility, state, writer, turn, loop_id)
     select d.parent_run_id, 'patch://' || d.alias, p.body, 'archived', 'resolved', 'system', d.turn, d.loop_id
     from _delegation_ends as d
     join _child_patches as p on p.run_id = d.run_id
     where d.effect_id = new.effect_id;
-    insert into finish_effect (effect_id, state, outcome, message, lease)
+    insert into _finish_effect (effect_id, state, outcome, message, lease)
     select
         d.effect_id,
         case when d.status in (200, 204) then 'resolved' else 'failed' end,
@@ -231,7 +231,7 @@ begin
     join _delegation_reports as k on k.effect_id = d.effect_id
     where d.effect_id = new.effect_id;
     -- last, because the report tells under which paths
-    insert into write_entry (run_id, path, body, visibility, state, writer, turn, loop_id)
+    insert into _write_entry (run_id, path, body, visibility, state, writer, turn, loop_id)
     select k.parent_run_id, k.parent_path, b.body, 'summarized', 'resolved', 'system', t.sequence, t.loop_id
     from children as c
     cross join _learned_facts as k on k.run_id = c.run_id and k.content_id is not k.parent_content_id

@@ -42,18 +42,18 @@ from _claims_ahead as a
 join write_claims as w on w.turn_id = a.turn_id and w.path = a.path and w.run_id <> a.owner_id
 join runs as r on r.id = w.run_id;
 
-create view claim_files as
--- Claim the files of an effect for its run: insert into claim_files (effect_id). What others have claimed stays theirs.
+create view _claim_files as
+-- Claim the files of an effect for its run: insert into _claim_files (effect_id). What others have claimed stays theirs.
 select id as effect_id
 from effects
 where false;
 
 -- triggers
 
-create trigger claim_files__claim
-instead of insert on claim_files
+create trigger _claim_files__claim
+instead of insert on _claim_files
 begin
-    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view pending_effects')
+    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view _pending_effects')
     where not exists (select 1 from effects where id = new.effect_id);
     insert or ignore into write_claims (turn_id, path, run_id)
     select turn_id, path, owner_id

@@ -39,7 +39,7 @@ where exists (
         join effects as f on f.turn_id = t.id and f.kind = 'process'
         where t.run_id = c.run_id and t.sequence = (select max(o.sequence) from turns as o where o.run_id = c.run_id)
     )
-    and not exists (select 1 from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'no_repo');
+    and not exists (select 1 from _loop_flags as f where f.loop_id = c.loop_id and f.flag = 'no_repo');
 
 -- Show the others of its tree a file that a run has written or removed: insert into _share_file (run_id, path). 'path' is
 -- null: all files of the project.

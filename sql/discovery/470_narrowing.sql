@@ -142,7 +142,7 @@ begin
         exists (
             select 1
             from json_each(new.found) as f
-            join loop_tools as o on o.loop_id = t.loop_id and o.name = f.value ->> '$.name'
+            join _loop_tools as o on o.loop_id = t.loop_id and o.name = f.value ->> '$.name'
         ),
         n.most,
         new.embedder
@@ -174,7 +174,7 @@ begin
             end as place
         from turns as t
         join tool_narrowings as n on n.loop_id = t.loop_id and n.is_narrowed
-        join loop_tools as o on o.loop_id = t.loop_id
+        join _loop_tools as o on o.loop_id = t.loop_id
         left join _core_tools as k on k.name = o.name
         left join json_each(new.found) as f on f.value ->> '$.name' = o.name
         where t.id = new.turn_id

@@ -86,22 +86,22 @@ from entries as e
 cross join file_stats as f on f.project_id = cast(substr(e.scope, 9) as integer) and f.path = e.path
 where e.kind = 'file' and f.kind <> 'text';
 
-create view report_listing as
--- Report which files of a project are on disk: insert into report_listing (project_id, listing, is_partial). 'listing'
+create view _report_listing as
+-- Report which files of a project are on disk: insert into _report_listing (project_id, listing, is_partial). 'listing'
 -- is a JSON object from path to [size, mtime_ns], to [size, mtime_ns, 1] for one that may be executed, or to null for a
--- file that is gone. New and changed files are then in unread_files. What is not listed is missing, unless is_partial is 1.
+-- file that is gone. New and changed files are then in _unread_files. What is not listed is missing, unless is_partial is 1.
 select id as project_id, null as listing, 0 as is_partial
 from projects
 where false;
 
-create view unread_files as
--- Files that are new or changed on disk, until report_file reports them.
+create view _unread_files as
+-- Files that are new or changed on disk, until _report_file reports them.
 select project_id, path
 from file_stats
 where mtime_ns = -1;
 
-create view report_file as
--- Report a file as it is on disk: insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text,
+create view _report_file as
+-- Report a file as it is on disk: insert into _report_file (project_id, path, kind, size, mtime_ns, sha256, text,
 -- leads_to, picture, is_executable, reason). 'leads_to' is the file that a symbolic link leads to, null for a file that is
 -- none; 'picture' is what picture_facts says of its bytes; 'is_executable' is 1 where its owner may execute it; 'reason'
 -- says why an unreadable file cannot be read.
@@ -111,8 +111,8 @@ select
 from file_stats
 where false;
 
-create view sync_files as
--- Give a run a view of each file of its project, and take away those of missing files: insert into sync_files (run_id,
+create view _sync_files as
+-- Give a run a view of each file of its project, and take away those of missing files: insert into _sync_files (run_id,
 -- turn_id).
 select run_id, id as turn_id
 from turns
@@ -127,9 +127,9 @@ where false;
 
 -- triggers
 
--- A file that is new, changed or gone gets the time -1, by which unread_files names it.
-create trigger report_listing__compare
-instead of insert on report_listing
+-- A file that is new, changed or gone gets the time -1, by which _unread_files names it.
+create trigger _report_listing__compare
+instead of insert on _report_listing
 begin
     select fail(404, 'project ' || quote(new.project_id) || ': not found; see the table projects')
     where not exists (select 1 from projects where id = new.project_id);
@@ -138,7 +138,7 @@ begin
         || quote(substr(new.listing, 1, 80))
     )
     where case when json_valid(new.listing) then json_type(new.listing) else '' end <> 'object';
-    insert into report_file (project_id, path, kind, size, mtime_ns)
+    insert into _report_file (project_id, path, kind, size, mtime_ns)
     select project_id, path, 'missing', 0, 0
     from file_stats
     where project_id = new.project_id
@@ -158,8 +158,8 @@ begin
     on conflict (project_id, path) do update set mtime_ns = -1;
 end;
 
-create trigger report_file__take
-instead of insert on report_file
+create trigger _report_file__take
+instead of insert on _report_file
 begin
     select fail(404, 'project ' || quote(new.project_id) || ': not found; see the table projects')
     where not exists (select 1 from projects where id = new.project_id);
@@ -169,7 +169,7 @@ begin
     insert into _note_mode (project_id, path, is_executable)
     select new.project_id, new.path, new.is_executable
     where new.is_executable is not null and new.kind <> 'missing';
-    insert into store_content (path, body)
+    insert into _store_content (path, body)
     select
         -- without a path it is summarized by its beginning, until it is shown (_summarize_file)
         case
@@ -222,8 +222,8 @@ end;
 
 -- A new view has the default visibility of files. The first time, a log entry is written that lists all files with
 -- their tokens (the manifest).
-create trigger sync_files__sync
-instead of insert on sync_files
+create trigger _sync_files__sync
+instead of insert on _sync_files
 begin
     select fail(404, 'run ' || quote(new.run_id) || ': not found; see the table runs')
     where not exists (select 1 from runs where id = new.run_id);
@@ -256,7 +256,7 @@ begin
     where exists (select 1 from children where run_id = new.run_id or root_run_id = new.run_id);
     insert into _end_scan (run_id, turn_id)
     values (new.run_id, new.turn_id);
-    insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
+    insert into _write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
     select
         new.run_id,
         'log://turn_0/repo/manifest',

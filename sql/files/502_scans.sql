@@ -49,7 +49,7 @@ where t.phase = 'assembling'
             where j.run_id = t.run_id and coalesce(j.ended_at, 9e18) >= o.created_at
         )
     )
-    and not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo');
+    and not exists (select 1 from _loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo');
 
 -- The folders of runs that have listed their files, for a look at the disk outside of a turn.
 create view _listed_folders as

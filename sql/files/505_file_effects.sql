@@ -48,7 +48,7 @@ begin
     select new.project_id, new.path, 'add', now()
     where not coalesce(json_extract(new.detail, '$.exists'), 0)
     on conflict (project_id, pattern) do nothing;
-    insert into write_entry (run_id, path, content_id, attributes, visibility, state, writer, turn, loop_id)
+    insert into _write_entry (run_id, path, content_id, attributes, visibility, state, writer, turn, loop_id)
     values (
         new.run_id,
         new.path,
@@ -82,7 +82,7 @@ begin
     where exists (select 1 from children where run_id = new.run_id or root_run_id = new.run_id);
 end;
 
--- This run loses its view at once, and so do others of its tree; any other run with its next sync_files.
+-- This run loses its view at once, and so do others of its tree; any other run with its next _sync_files.
 -- The entry stays for the past.
 create trigger _take_file__delete
 instead of insert on _take_file

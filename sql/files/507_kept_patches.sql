@@ -53,7 +53,7 @@ left join resolutions as s on s.id = d.resolution_id and p.kind = 'file_write';
 create trigger _keep_patch__keep
 instead of insert on _keep_patch
 begin
-    insert into write_entry (run_id, path, body, visibility, state, writer, turn, loop_id)
+    insert into _write_entry (run_id, path, body, visibility, state, writer, turn, loop_id)
     select
         w.run_id,
         w.path,

@@ -63,6 +63,6 @@ from commands as c
 cross join runs as r on r.id = c.run_id
 cross join entries as e on e.scope = 'project:' || r.project_id and e.kind = 'file' and e.content_id is not null
 where c.writer = 'model'
-    and not exists (select 1 from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'overwrite_unseen')
+    and not exists (select 1 from _loop_flags as f where f.loop_id = c.loop_id and f.flag = 'overwrite_unseen')
     -- an empty file has nothing to lose
     and (select o.chars from contents as o where o.id = e.content_id) > 0;

@@ -1,6 +1,6 @@
 -- Tools of an app: Python functions that models call, and tools of MCP servers (134).
 -- The process that opens a file with functions tells what each is (_give_tools), and offers them for as long as it drives
--- a run: loop_tools has them then, and no other process needs them. On its connection a trigger reads the arguments of a
+-- a run: _loop_tools has them then, and no other process needs them. On its connection a trigger reads the arguments of a
 -- command against the hints of the function and calls _call_function. What comes of that is an effect of the kind
 -- 'function' ('mcp' for a tool of a server, 'fetch' for a resource), behind a proposal where the process asks for one.
 -- needs: nothing
@@ -48,9 +48,10 @@ select id as command_id, null as reading
 from commands
 where false;
 
-create view remove_tool as
--- Forget a tool of an app or an MCP server: insert into remove_tool (name). It comes back when a process that has it opens
--- the file. A tool that is installed, and one that a driver offers now, is refused; calls of it stay in the record.
+create view verb_remove_tool as
+-- Forget a tool of an app or an MCP server: insert into verb_remove_tool (name). It comes back when a process that has
+-- it opens the file. A tool that is installed, and one that a driver offers now, is refused; calls of it stay in the
+-- record.
 select name
 from _function_tools
 where false;
@@ -167,7 +168,7 @@ select
         select 1 from _answered_calls as p where p.command_id = commands.id
     ) as is_there,
     exists (
-        select 1 from loop_flags as f where f.loop_id = commands.loop_id and f.flag = 'no_proposals'
+        select 1 from _loop_flags as f where f.loop_id = commands.loop_id and f.flag = 'no_proposals'
     ) as is_closed
 from commands
 where state = 'performing';
@@ -183,7 +184,7 @@ begin
     select command_id, 'permission: it needs a decision by a person, and this prompt allows no proposals (no_proposals).'
     from _function_calls
     where command_id = new.command_id and new.reading ->> '$.ask' and is_closed and not is_there;
-    insert into open_proposal (command_id, kind, target, detail)
+    insert into _open_proposal (command_id, kind, target, detail)
     select
         command_id,
         coalesce(new.reading ->> '$.kind', 'function'),
@@ -229,7 +230,7 @@ begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
-    insert into finish_effect (effect_id, state, outcome, message, lease)
+    insert into _finish_effect (effect_id, state, outcome, message, lease)
     select
         f.id, 'failed', iif(g.flag is null, 'error', 'permission'),
         (f.detail ->> '$.call') || char(10) || iif(
@@ -241,7 +242,7 @@ begin
     from _calls_at_work as w
     join effects as f on f.id = w.effect_id
     join commands as m on m.id = f.command_id
-    left join loop_flags as g on g.loop_id = m.loop_id and g.flag = 'no_proposals'
+    left join _loop_flags as g on g.loop_id = m.loop_id and g.flag = 'no_proposals'
     where w.effect_id = new.effect_id and (g.flag is not null or f.detail ->> '$.asked' is not null);
     -- the decision before was on another question
     update proposals
@@ -259,7 +260,7 @@ begin
     update effects
     set state = 'cancelled', ended_at = now()
     where id = (select effect_id from _calls_at_work where effect_id = new.effect_id);
-    insert into open_proposal (command_id, kind, target, detail)
+    insert into _open_proposal (command_id, kind, target, detail)
     select
         m.id, 'function', m.action,
         json_set(
@@ -277,8 +278,8 @@ begin
         and exists (select 1 from proposals as p where p.run_id = runs.id and p.state = 'proposed');
 end;
 
-create trigger remove_tool__remove
-instead of insert on remove_tool
+create trigger verb_remove_tool__remove
+instead of insert on verb_remove_tool
 begin
     select fail(404, 'tool ' || quote(new.name) || ': not found; ''engine tools'' lists the tools')
     where not exists (select 1 from tools as t where t.name = new.name);

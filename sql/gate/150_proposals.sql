@@ -86,8 +86,8 @@ join runs as r on r.id = p.run_id
 left join turns as t on t.id = p.turn_id
 where p.state = 'proposed';
 
-create view open_proposal as
--- Propose an effect for a command that is performing: insert into open_proposal (command_id, kind, target, body,
+create view _open_proposal as
+-- Propose an effect for a command that is performing: insert into _open_proposal (command_id, kind, target, body,
 -- detail). 'body' is the new text of a file. Nothing happens for a command that has failed.
 select command_id, kind, target, null as body, detail
 from proposals
@@ -188,19 +188,19 @@ begin
     values (now(), new.run_id, new.turn_id, 'proposal.cancelled', json_object('path', new.path, 'outcome', new.outcome));
 end;
 
-create trigger open_proposal__guard
-instead of insert on open_proposal
+create trigger _open_proposal__guard
+instead of insert on _open_proposal
 when not exists (select 1 from commands where id = new.command_id)
 begin
     select fail(404, 'command ' || quote(new.command_id) || ': not found; see the view command_results');
 end;
 
 -- The command becomes proposed. A decision that needs no person is taken at once.
-create trigger open_proposal__open
-instead of insert on open_proposal
+create trigger _open_proposal__open
+instead of insert on _open_proposal
 when (select state from commands where id = new.command_id) <> 'failed'
 begin
-    insert into store_content (path, body)
+    insert into _store_content (path, body)
     select new.target, new.body
     where new.body is not null;
     insert into proposals (

@@ -127,7 +127,7 @@ create trigger _settle_proposal__settle
 instead of insert on _settle_proposal
 begin
     -- a text in place of the proposed one
-    insert into store_content (path, body)
+    insert into _store_content (path, body)
     select p.target, new.body
     from proposals as p
     where p.id = new.proposal_id and p.kind = 'file_write' and new.body is not null and new.decision = 'accept';
@@ -189,7 +189,7 @@ begin
         and (d.proposal_id = p.id or exists (select 1 from _atomic_commands as j where j.command_id = p.command_id))
     order by d.proposal_id;
     -- the entries for the output of a process are empty and streaming
-    insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
+    insert into _write_entry (run_id, path, body, attributes, visibility, state, writer, turn)
     select
         c.run_id, c.path, '',
         json_object('command', json_extract(f.detail, '$.command'), 'channel', c.channel),

@@ -49,7 +49,7 @@ create view _working_effects as
 select null as run_id, null as effect_id
 where false;
 
-create view pending_effects as
+create view _pending_effects as
 -- The effects that the driver has to perform, or that were started and have no end; with the text of a file. An effect
 -- that a client carries out is not among them (process_claims).
 select
@@ -79,7 +79,7 @@ where f.state in ('pending', 'started')
 -- under a lease of his own; a driver performs them between two turns and before a packet is made.
 create view _requested_effects as
 select *
-from pending_effects
+from _pending_effects
 where turn_id is null and kind <> 'process';
 
 -- The seconds after which a process is stopped: its own limit, from 1 to 600, or the setting, and no longer than its loop
@@ -101,11 +101,11 @@ select
 from effects as f
 join commands as m on m.id = f.command_id;
 
-create view atomic_effects as
+create view _atomic_effects as
 -- The pending effects of moves and patches of which none has started: the driver checks all of them before it performs
 -- the first.
 select p.*
-from pending_effects as p
+from _pending_effects as p
 join _atomic_commands as j on j.command_id = p.command_id
 where not exists (select 1 from effects as o where o.command_id = p.command_id and o.state <> 'pending');
 
@@ -138,15 +138,15 @@ left join process_claims as k on k.proposal_id = f.proposal_id
 left join leases as l on l.run_id = f.run_id and l.expires_at > now()
 where coalesce(k.claimant, l.token) is not null;
 
-create view start_effect as
--- Mark an effect as started, before it touches the world: insert into start_effect (effect_id, identity, lease). It is
+create view _start_effect as
+-- Mark an effect as started, before it touches the world: insert into _start_effect (effect_id, identity, lease). It is
 -- refused if the effect is over, or if somebody else carries it out.
 select id as effect_id, identity, null as lease
 from effects
 where false;
 
-create view finish_effect as
--- Report how an effect ended: insert into finish_effect (effect_id, state, outcome, message, detail, lease, pages).
+create view _finish_effect as
+-- Report how an effect ended: insert into _finish_effect (effect_id, state, outcome, message, detail, lease, pages).
 -- Nothing happens where it is over: an abort may have cancelled it in the meantime. 'pages' is what came from the web.
 select effect_id, state, outcome, message, detail, lease, null as pages
 from effect_results
@@ -187,10 +187,10 @@ end;
 
 -- Refused without the token of the lease in force. A driver that takes over may mark a started effect again, but not a
 -- command that somebody has begun: only another client takes that up.
-create trigger start_effect__start
-instead of insert on start_effect
+create trigger _start_effect__start
+instead of insert on _start_effect
 begin
-    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view pending_effects')
+    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view _pending_effects')
     where not exists (select 1 from effects where id = new.effect_id);
     select fail(409, 'effect ' || new.effect_id || ': has ended already')
     where not exists (select 1 from effects where id = new.effect_id and state in ('pending', 'started'));
@@ -211,10 +211,10 @@ begin
 end;
 
 -- A page that could not be read anew is no failure where the run has a copy.
-create trigger finish_effect__finish
-instead of insert on finish_effect
+create trigger _finish_effect__finish
+instead of insert on _finish_effect
 begin
-    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view pending_effects')
+    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view _pending_effects')
     where not exists (select 1 from effects where id = new.effect_id);
     insert into _late_call (door, a, b)
     select k.door, f.id, coalesce(new.pages, '[]')
@@ -237,7 +237,7 @@ end;
 create trigger effect_results__guard
 before insert on effect_results
 begin
-    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view pending_effects')
+    select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view _pending_effects')
     where not exists (select 1 from effects where id = new.effect_id);
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run, or a client does this step')
     from _effect_leases
@@ -264,7 +264,7 @@ begin
     from _file_effects
     where effect_id = new.effect_id and new.state = 'resolved';
     -- the output of a process becomes a content; an empty channel needs no line in the packet
-    insert into write_entry (run_id, path, body, visibility, state, outcome, writer, turn)
+    insert into _write_entry (run_id, path, body, visibility, state, outcome, writer, turn)
     select
         c.run_id,
         c.path,

@@ -32,7 +32,7 @@ where f.kind = 'process'
         or (f.state = 'started' and exists (select 1 from process_claims as k where k.proposal_id = f.proposal_id))
     );
 
-create view claimed_processes as
+create view _claimed_processes as
 -- The commands that clients carry out and that have not ended.
 select r.alias as run, p.path, f.state, k.claimant, k.holder, f.id as effect_id
 from process_claims as k
@@ -41,25 +41,25 @@ join runs as r on r.id = p.run_id
 join effects as f on f.command_id = p.command_id and f.proposal_id = p.id and f.state in ('pending', 'started')
 where k.claimant is not null;
 
-create view claim_process as
--- Carry out a command of a run as a client: insert into claim_process (run, path, claimant, holder). 'path' is that of its
+create view _claim_process as
+-- Carry out a command of a run as a client: insert into _claim_process (run, path, claimant, holder). 'path' is that of its
 -- log entry or of its output; 'claimant' is a token of the client, 'holder' the identity of its process. To claim it twice
 -- is the same claim.
 select run, path, claimant, holder
-from claimed_processes
+from _claimed_processes
 where false;
 
-create view release_claims as
--- Give back what a client has claimed, because it is gone: insert into release_claims (claimant, run). A command that has
+create view _release_claims as
+-- Give back what a client has claimed, because it is gone: insert into _release_claims (claimant, run). A command that has
 -- not begun is left to whoever drives its run; 'run' is null: in all runs.
 select claimant, run
-from claimed_processes
+from _claimed_processes
 where false;
 
 -- triggers
 
-create trigger claim_process__claim
-instead of insert on claim_process
+create trigger _claim_process__claim
+instead of insert on _claim_process
 begin
     select fail(404, 'run ' || quote(new.run) || ': no command at ' || quote(new.path) || ' waits to be run')
     where not exists (
@@ -87,8 +87,8 @@ begin
     );
 end;
 
-create trigger release_claims__release
-instead of insert on release_claims
+create trigger _release_claims__release
+instead of insert on _release_claims
 begin
     update process_claims
     set claimant = null

@@ -64,7 +64,7 @@ left join _printed_outputs as k on k.effect_id = n.effect_id and k.channel = n.c
 -- All processes without an end, each with the driver that held its run last, with the server of the client that carries it
 -- out, or with its keeper. 'is_unheeded' is 1 for a kept one that was to end for as long as a lease lasts.
 create view _unfinished_processes as
-select f.id as effect_id, f.run_id, 'finish_effect' as door, f.identity, coalesce(k.holder, l.holder) as holder,
+select f.id as effect_id, f.run_id, 'process' as kind, f.identity, coalesce(k.holder, l.holder) as holder,
     coalesce(k.claimant, l.token) as token, 0 as kept, 0 as is_unheeded
 from effects as f
 left join leases as l on l.run_id = f.run_id
@@ -72,7 +72,7 @@ left join process_claims as k on k.proposal_id = f.proposal_id and k.claimant is
 where f.state = 'started' and f.kind = 'process'
 union all
 select
-    j.effect_id, j.run_id, 'finish_job', j.identity, coalesce(j.keeper, l.holder),
+    j.effect_id, j.run_id, 'job', j.identity, coalesce(j.keeper, l.holder),
     case when j.keeper is null then l.token else j.token end, j.keeper is not null,
     j.keeper is not null and exists (
         select 1
@@ -101,9 +101,9 @@ left join _effect_leases as l on l.effect_id = f.id
 left join process_claims as k on k.proposal_id = f.proposal_id
 where f.state = 'pending' and f.kind = 'process';
 
-create view cancel_process as
--- Ask for the end of a process: insert into cancel_process (run, path, asked_by, reason). 'path' is that of its log entry
--- or of its output; whoever drives the run ends it.
+create view verb_cancel_process as
+-- Ask for the end of a process: insert into verb_cancel_process (run, path, asked_by, reason). 'path' is that of its
+-- log entry or of its output; whoever drives the run ends it.
 select r.alias as run, p.path, k.asked_by, k.reason
 from process_cancels as k
 join _process_paths as p on p.effect_id = k.effect_id
@@ -114,8 +114,8 @@ where false;
 
 -- To ask twice is harmless. A process that no driver watches ends at once: that of a client, which is told, and one that
 -- has not begun in a run without a driver.
-create trigger cancel_process__ask
-instead of insert on cancel_process
+create trigger verb_cancel_process__ask
+instead of insert on verb_cancel_process
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
@@ -143,7 +143,7 @@ begin
     where r.alias = new.run
         and p.path = new.path
         and u.effect_id not in (select effect_id from process_cancels);
-    insert into finish_effect (effect_id, state, outcome, detail, lease)
+    insert into _finish_effect (effect_id, state, outcome, detail, lease)
     select distinct
         u.effect_id, 'failed', 'cancelled',
         json_object('note', 'stopped by ' || coalesce(new.asked_by, 'client') || coalesce(': ' || new.reason, '')), u.token

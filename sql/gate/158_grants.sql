@@ -100,7 +100,7 @@ select
     coalesce(
         case when c.writer <> 'model' then c.writer end,
         'grant ' || (select g.grant_id from _granted_proposals as g where g.proposal_id = p.id),
-        (select 'yolo' from loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
+        (select 'yolo' from _loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
     ) as decided_by
 from proposals as p
 cross join commands as c on c.id = p.command_id
@@ -128,7 +128,7 @@ select
         case when k.id is null then (select 'sandbox' from _confined_proposals as x where x.proposal_id = p.id) end,
         (
             select case when k.id is null then 'yolo' when k.decision = 'refuse' then 'policy ' || k.name end
-            from loop_flags as f
+            from _loop_flags as f
             where f.loop_id = c.loop_id and f.flag = 'yolo'
         )
     ) as decided_by

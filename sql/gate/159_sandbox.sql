@@ -92,8 +92,8 @@ join runs as r on r.id = f.run_id
 join _sandbox_choices as k on k.command_id = f.command_id
 where f.kind = 'process';
 
-create view confine_processes as
--- Tell which sandbox the driver of a run has for a choice: insert into confine_processes (run, lease, choice, sandbox,
+create view _confine_processes as
+-- Tell which sandbox the driver of a run has for a choice: insert into _confine_processes (run, lease, choice, sandbox,
 -- reason). Without a sandbox, 'reason' says why. Proposals that only read and run in a sandbox are accepted, those that
 -- are open and those to come.
 select r.alias as run, t.token as lease, t.choice, t.sandbox, null as reason
@@ -136,8 +136,8 @@ where f.kind = 'process' and f.started_at is not null;
 -- triggers
 
 -- Refused without the token of the run's lease. That there is no sandbox is an event, which whoever watches is told.
-create trigger confine_processes__confine
-instead of insert on confine_processes
+create trigger _confine_processes__confine
+instead of insert on _confine_processes
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);

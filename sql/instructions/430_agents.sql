@@ -179,7 +179,7 @@ cross join _instruction_files as i on i.project_id = r.project_id and i.folder =
 join contents as c on c.id = i.content_id
 join _instruction_rooms as m on m.loop_id = t.loop_id and m.chars > 0
 join _instruction_notes as n on n.project_id = i.project_id and n.folder = i.folder
-where not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo');
+where not exists (select 1 from _loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo');
 
 -- They are a layer of it, which is made anew when their text has changed.
 create view _layer_pieces__instructions as

@@ -96,7 +96,7 @@ from (
     join contents as c on c.id = w.content_id
     join _instruction_rooms as m on m.loop_id = w.loop_id and m.chars > 0
     join _instruction_notes as n on n.project_id = w.project_id and n.folder = w.folder
-    where not exists (select 1 from loop_flags as f where f.loop_id = w.loop_id and f.flag = 'no_repo')
+    where not exists (select 1 from _loop_flags as f where f.loop_id = w.loop_id and f.flag = 'no_repo')
 )
 order by length(folder), folder;
 
@@ -145,7 +145,7 @@ from (
     cross join turns as t on t.id = i.turn_id
     join contents as c on c.id = i.content_id
     cross join _compact_instruction_rooms as m on m.turn_id = i.turn_id
-    where not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo')
+    where not exists (select 1 from _loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo')
 )
 where room > 0;
 
@@ -176,7 +176,7 @@ select
                     else substr(p.target, 1, length(f.folder)) = f.folder
                 end
                 and not exists (
-                    select 1 from loop_flags as x where x.loop_id = p.loop_id and x.flag = 'no_repo'
+                    select 1 from _loop_flags as x where x.loop_id = p.loop_id and x.flag = 'no_repo'
                 )
             order by length(f.folder) desc, f.folder
         ) as i

@@ -22,7 +22,7 @@ join loops as l on l.id = t.loop_id
 where t.ladder = 0
     and t.refused = 0
     and not exists (select 1 from turns as o where o.loop_id = t.loop_id and o.sequence < t.sequence)
-    and not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo')
+    and not exists (select 1 from _loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo')
     -- a compact packet finds passages by itself
     and not exists (select 1 from _model_requests as q where q.turn_id = t.id and q.profile = 'compact')
     and exists (select 1 from _references as e where e.project_id = r.project_id)

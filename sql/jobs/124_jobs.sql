@@ -130,36 +130,36 @@ from jobs as j
 where j.ended_at is null
     and not exists (select 1 from leases as l where l.run_id = j.run_id and l.token = j.lease);
 
-create view start_job as
--- Record that a background command was started, before it can act: insert into start_job (effect_id, identity, lease).
+create view _start_job as
+-- Record that a background command was started, before it can act: insert into _start_job (effect_id, identity, lease).
 -- Its command ends, and its output streams.
 select effect_id, identity, lease
 from jobs
 where false;
 
-create view append_job_output as
--- Store output of a background command: insert into append_job_output (effect_id, channel, text, lease). Of a channel its
+create view _append_job_output as
+-- Store output of a background command: insert into _append_job_output (effect_id, channel, text, lease). Of a channel its
 -- beginning and its latest part are kept, half of the setting process_output_bytes each. Nothing happens where it has ended.
 select effect_id, channel, null as text, null as lease
 from job_channels
 where false;
 
-create view show_job_output as
--- Bring the latest output of running jobs into the next packet: insert into show_job_output (run_id).
+create view _show_job_output as
+-- Bring the latest output of running jobs into the next packet: insert into _show_job_output (run_id).
 select run_id
 from jobs
 where false;
 
-create view finish_job as
--- Report how a background command ended: insert into finish_job (effect_id, outcome, exit_code, detail, lease). 'outcome'
+create view _finish_job as
+-- Report how a background command ended: insert into _finish_job (effect_id, outcome, exit_code, detail, lease). 'outcome'
 -- is null, timeout, error or interrupted; an exit code or a request to end it gives another one. Nothing happens where it
 -- has ended.
 select effect_id, outcome, exit_code, detail, lease
 from jobs
 where false;
 
-create view end_kept_jobs as
--- Ask for the end of the background commands that a run and the runs below it have kept: insert into end_kept_jobs (run,
+create view _end_kept_jobs as
+-- Ask for the end of the background commands that a run and the runs below it have kept: insert into _end_kept_jobs (run,
 -- reason). A verb_set that cancels the run does it, too, as 'engine abort' and db.abort do.
 select alias as run, null as reason
 from runs

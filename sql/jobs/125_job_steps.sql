@@ -15,10 +15,10 @@ where false;
 -- triggers
 
 -- The effect is done: dispatch goes on. The entries that it leaves as resolved stream from here on.
-create trigger start_job__start
-instead of insert on start_job
+create trigger _start_job__start
+instead of insert on _start_job
 begin
-    insert into start_effect (effect_id, identity, lease) values (new.effect_id, new.identity, new.lease);
+    insert into _start_effect (effect_id, identity, lease) values (new.effect_id, new.identity, new.lease);
     insert into jobs (effect_id, run_id, loop_id, lease, identity, started_at, detail)
     select
         f.id, f.run_id, m.loop_id, new.lease, new.identity, now(),
@@ -33,15 +33,15 @@ begin
     select effect_id, channel, entry_id
     from _channel_entries
     where effect_id = new.effect_id;
-    insert into finish_effect (effect_id, state, message, lease)
+    insert into _finish_effect (effect_id, state, message, lease)
     select effect_id, 'resolved', report, new.lease
     from _job_reports
     where effect_id = new.effect_id;
     insert into _write_job (effect_id) values (new.effect_id);
 end;
 
-create trigger append_job_output__append
-instead of insert on append_job_output
+create trigger _append_job_output__append
+instead of insert on _append_job_output
 begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
     from _job_leases
@@ -93,12 +93,12 @@ end;
 
 -- Only the end of a long output is shown; a get with line and limit reads all of it. A channel that has been empty so far
 -- comes into context with the first that it prints.
-create trigger show_job_output__show
-instead of insert on show_job_output
+create trigger _show_job_output__show
+instead of insert on _show_job_output
 begin
     select fail(404, 'run ' || quote(new.run_id) || ': not found; see the table runs')
     where not exists (select 1 from runs where id = new.run_id);
-    insert into write_entry (run_id, path, body, visibility, state, writer)
+    insert into _write_entry (run_id, path, body, visibility, state, writer)
     select
         t.run_id,
         e.path,
@@ -121,16 +121,16 @@ begin
     where effect_id in (select effect_id from jobs where run_id = new.run_id and ended_at is null);
 end;
 
-create trigger finish_job__guard
-instead of insert on finish_job
+create trigger _finish_job__guard
+instead of insert on _finish_job
 when not exists (select 1 from jobs where effect_id = new.effect_id)
 begin
     select fail(404, 'effect ' || quote(new.effect_id) || ': not a background command; see the view processes');
 end;
 
 -- A request to end it, or the end of its loop, explains an end that the driver tells as interrupted.
-create trigger finish_job__finish
-instead of insert on finish_job
+create trigger _finish_job__finish
+instead of insert on _finish_job
 when exists (select 1 from jobs where effect_id = new.effect_id and ended_at is null)
 begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
@@ -170,7 +170,7 @@ end;
 create trigger _write_job__write
 instead of insert on _write_job
 begin
-    insert into write_entry (run_id, path, body, visibility, state, outcome, writer)
+    insert into _write_entry (run_id, path, body, visibility, state, outcome, writer)
     select
         j.run_id,
         n.path,
@@ -190,7 +190,7 @@ begin
             join job_channels as c on c.effect_id = j.effect_id
             where j.effect_id = new.effect_id and j.ended_at is not null
         );
-    insert into write_entry (run_id, path, body, state, outcome, writer, turn)
+    insert into _write_entry (run_id, path, body, state, outcome, writer, turn)
     select j.run_id, m.log_path, r.report, j.state, j.outcome, 'system', a.next_turn - 1
     from jobs as j
     join effects as f on f.id = j.effect_id
@@ -208,8 +208,8 @@ begin
     where j.effect_id = new.effect_id;
 end;
 
-create trigger end_kept_jobs__ask
-instead of insert on end_kept_jobs
+create trigger _end_kept_jobs__ask
+instead of insert on _end_kept_jobs
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);

@@ -96,7 +96,7 @@ where false;
 create view _untold_tools as
 select l.id as loop_id, o.name, o.ordinal
 from loops as l
-cross join loop_tools as o on o.loop_id = l.id
+cross join _loop_tools as o on o.loop_id = l.id
 where exists (select 1 from _left_out_tools as d where d.loop_id = l.id)
     and exists (select 1 from _left_out_tools as d where d.loop_id = l.id and d.name = o.name);
 
@@ -149,7 +149,7 @@ select
 from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
-join loop_tools as o on o.loop_id = t.loop_id
+join _loop_tools as o on o.loop_id = t.loop_id
 left join personas as p on p.name = r.persona
 where not exists (select 1 from _left_out_tools as u where u.loop_id = t.loop_id and u.name = o.name)
 order by o.ordinal;
@@ -185,8 +185,8 @@ select id as turn_id
 from turns
 where phase = 'asking' and id not in (select turn_id from packets);
 
-create view prepare_packet as
--- Make a turn ready for its packet: insert into prepare_packet (turn_id).
+create view _prepare_packet as
+-- Make a turn ready for its packet: insert into _prepare_packet (turn_id).
 select id as turn_id
 from turns
 where false;

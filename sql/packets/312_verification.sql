@@ -14,7 +14,7 @@ on conflict (profile, role, name) do update set source = excluded.source, stamps
 create view _verified_turns as
 select
     t.id as turn_id,
-    exists (select 1 from loop_tools as o where o.loop_id = t.loop_id and o.name = 'subtask') as delegates,
+    exists (select 1 from _loop_tools as o where o.loop_id = t.loop_id and o.name = 'subtask') as delegates,
     criteria_told(l.config) <> '' as is_checked
 from turns as t
 join loops as l on l.id = t.loop_id;

@@ -157,16 +157,16 @@ order by part <> 'file', part = 'prompt', turn, entry_id;
 
 -- triggers
 
-create trigger prepare_packet__guard
-instead of insert on prepare_packet
+create trigger _prepare_packet__guard
+instead of insert on _prepare_packet
 when not exists (select 1 from turns where id = new.turn_id)
 begin
-    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view next_steps');
+    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view _next_steps');
 end;
 
 -- On the first turn of a loop the files in context are archived: what it shows of them is found anew.
-create trigger prepare_packet__archive_files
-instead of insert on prepare_packet
+create trigger _prepare_packet__archive_files
+instead of insert on _prepare_packet
 when exists (
         select 1
         from turns as t

@@ -22,8 +22,8 @@ create table if not exists demotions (
 
 -- views
 
-create view submit_packet as
--- Submit a rendered packet: insert into submit_packet (turn_id, chars, lease). One that fits is taken; otherwise
+create view _submit_packet as
+-- Submit a rendered packet: insert into _submit_packet (turn_id, chars, lease). One that fits is taken; otherwise
 -- entries are demoted, and it has to be rendered again. Nothing happens for a turn that assembles none any more.
 select id as turn_id, context_chars as chars, lease
 from turns
@@ -187,10 +187,10 @@ where false;
 
 -- Condensing changes the log in its middle, and a provider's cache of the packet ends there. So after the first time in
 -- a loop it waits until it frees a sixteenth of the ceiling, unless the packet is too long.
-create trigger submit_packet__submit
-instead of insert on submit_packet
+create trigger _submit_packet__submit
+instead of insert on _submit_packet
 begin
-    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view next_steps')
+    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view _next_steps')
     where not exists (select 1 from turns where id = new.turn_id);
     select fail(
         400, 'turn ' || new.turn_id || ': chars must be the number of characters of its packet, not ' || quote(new.chars)

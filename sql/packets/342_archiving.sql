@@ -98,8 +98,8 @@ where not exists (select 1 from turns as o where o.loop_id = t.loop_id and o.seq
 -- triggers
 
 -- When a prompt begins, what is older than max_history prompts is archived.
-create trigger prepare_packet__archive_history
-instead of insert on prepare_packet
+create trigger _prepare_packet__archive_history
+instead of insert on _prepare_packet
 when exists (select 1 from settings as h where h.name = 'max_history' and h.value is not null)
 begin
     insert into _show_entry (run_id, entry_id, visibility)

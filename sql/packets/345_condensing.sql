@@ -71,7 +71,7 @@ where false;
 
 -- triggers
 
--- submit_packet does this once a turn; one log entry tells the model which results were summarized.
+-- _submit_packet does this once a turn; one log entry tells the model which results were summarized.
 create trigger _condense__condense
 instead of insert on _condense
 begin
@@ -81,7 +81,7 @@ begin
     from _condensable_results
     where turn_id = new.turn_id;
     insert into _demote (turn_id, step) values (new.turn_id, 1);
-    insert into write_entry (run_id, path, body, attributes, state, writer, turn, loop_id)
+    insert into _write_entry (run_id, path, body, attributes, state, writer, turn, loop_id)
     select
         t.run_id,
         'log://turn_' || t.sequence || '/budget/condensed',

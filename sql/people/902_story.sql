@@ -136,7 +136,7 @@ select
 from run_log as g
 join runs as r on r.alias = g.run
 left join commands as c on c.id = g.command_id
-left join command_bodies as b on b.command_id = c.id
+left join _command_bodies as b on b.command_id = c.id
 left join turns as t on t.run_id = r.id and t.sequence = g.turn
 left join loops as l on l.id = t.loop_id
 left join effects as f on f.command_id = c.id and f.kind = 'process'

@@ -30,7 +30,7 @@ select
                         case when g.command_id is not null then g.turn end as begun
                     from run_log as g
                     left join commands as c on c.id = g.command_id
-                    left join command_bodies as b on b.command_id = g.command_id
+                    left join _command_bodies as b on b.command_id = g.command_id
                     where g.run = r.alias
                         and not (
                             g.command_id is not null and g.turn is null

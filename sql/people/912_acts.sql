@@ -71,7 +71,7 @@ select
     r.alias,
     'would answer the prompt ' || quote(substr(l.prompt, 1, 100)) || coalesce(' with ' || nullif(quote(l.model), 'NULL'), '')
     || case
-        when exists (select 1 from loop_flags as f where f.loop_id = l.id and f.flag = 'yolo')
+        when exists (select 1 from _loop_flags as f where f.loop_id = l.id and f.flag = 'yolo')
             then ', accepting everything'
         else ''
     end

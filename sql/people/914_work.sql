@@ -97,7 +97,7 @@ from (
         case l.status when 102 then d.expires_at end as expires_at
     from loops as l
     join runs as r on r.id = l.run_id
-    join next_steps as n on n.run_id = r.id
+    join _next_steps as n on n.run_id = r.id
     left join _live_leases as d on d.run_id = r.id
     left join children as u on u.run_id = r.id
     where l.status in (100, 102)
@@ -215,7 +215,7 @@ select
             (
                 select 'option ' || group_concat(f.flag, ', ')
                 from json_each(t.hidden_by) as h
-                join loop_flags as f on f.loop_id = l.id and f.flag = h.value
+                join _loop_flags as f on f.loop_id = l.id and f.flag = h.value
             ), 'closed for this prompt'
         )
     end
@@ -223,12 +223,12 @@ from runs as r
 join tools as t
 left join _giving_loops as g on g.run_id = r.id
 left join loops as l on l.id = g.loop_id
-left join loop_tools as o on o.loop_id = l.id and o.name = t.name
+left join _loop_tools as o on o.loop_id = l.id and o.name = t.name
 union all
 select r.alias, 'flag', f.flag, 'on', null
 from runs as r
 join _giving_loops as g on g.run_id = r.id
-join loop_flags as f on f.loop_id = g.loop_id
+join _loop_flags as f on f.loop_id = g.loop_id
 where f.flag in (select name from run_options where kind = 'flag')
 union all
 select s.run, 'limit', s.name, s.value, s.origin
@@ -245,7 +245,7 @@ join loops as l on l.id = g.loop_id
 union all
 select r.alias, 'write', w.scheme, null, null
 from runs as r
-join scheme_writers as w on w.writer = 'model'
+join _scheme_writers as w on w.writer = 'model'
 union all
 select r.alias, 'file', c.pattern, c.rule, null
 from runs as r

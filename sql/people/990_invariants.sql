@@ -3,7 +3,7 @@
 
 -- views
 
-create view invariant_one_view_per_path as
+create view _invariant_one_view_per_path as
 -- A run sees each path once.
 select v.run_id, e.path, count(*) as views
 from run_views as v
@@ -11,7 +11,7 @@ join entries as e on e.id = v.entry_id
 group by v.run_id, e.path
 having count(*) > 1;
 
-create view invariant_pins as
+create view _invariant_pins as
 -- A view of an entry of run scope is pinned to a content, unless it is streaming; a view of any other entry follows the
 -- head.
 select v.run_id, e.path
@@ -20,48 +20,48 @@ join entries as e on e.id = v.entry_id
 where (e.scope like 'run:%') <> (v.content_id is not null)
     and not (e.scope like 'run:%' and v.content_id is null and v.state = 'streaming');
 
-create view invariant_history as
+create view _invariant_history as
 -- Each version of a view begins before it ends, and ends no later than the present view begins.
 select h.run_id, h.entry_id
 from run_view_versions as h
 join run_views as v on v.run_id = h.run_id and v.entry_id = h.entry_id
 where h.ended > v.since or h.began >= h.ended;
 
-create view invariant_loop_of_a_run as
+create view _invariant_loop_of_a_run as
 -- A run that is running (102) or waits (202) has an active loop; any other has none.
 select r.alias, r.status
 from runs as r
 where (r.status in (102, 202)) <> exists (select 1 from loops as l where l.run_id = r.id and l.status = 102);
 
-create view invariant_judged_turns as
+create view _invariant_judged_turns as
 -- All commands of a judged turn are settled.
 select t.id
 from turns as t
 join commands as c on c.turn_id = t.id
 where t.phase = 'judged' and c.state in ('queued', 'performing', 'proposed', 'accepting', 'accepted');
 
-create view invariant_open_turns as
+create view _invariant_open_turns as
 -- An open turn belongs to the active loop.
 select t.id
 from turns as t
 join loops as l on l.id = t.loop_id
 where t.phase <> 'judged' and l.status <> 102;
 
-create view invariant_settled_commands as
+create view _invariant_settled_commands as
 -- A settled command has no proposal that is undecided or whose effect has not ended.
 select c.id
 from commands as c
 join proposals as p on p.command_id = c.id
 where p.state in ('proposed', 'accepting', 'accepted') and c.state in ('resolved', 'failed', 'cancelled');
 
-create view invariant_settled_effects as
+create view _invariant_settled_effects as
 -- The proposal of an effect that has not ended is accepted.
 select f.id
 from effects as f
 join proposals as p on p.id = f.proposal_id
 where f.state in ('pending', 'started') and p.state <> 'accepted';
 
-create view invariant_content_figures as
+create view _invariant_content_figures as
 -- The lengths stored with a content are those of its body and of its summary.
 select id
 from _content_texts
@@ -78,13 +78,13 @@ select 'entry ' || id
 from entries
 where shown_path is not fence_path(path);
 
-create view invariant_places as
+create view _invariant_places as
 -- A view has a place in the packet (context_order) while it is not archived, and only then.
 select run_id, entry_id
 from run_views
 where (context_order is null) <> (visibility = 'archived');
 
-create view invariant_metadata as
+create view _invariant_metadata as
 -- A view of an entry of project or global scope has no metadata of its own.
 select v.run_id, v.entry_id
 from run_views as v
@@ -101,7 +101,7 @@ join _entry_heads as h on h.run_id = v.run_id and h.entry_id = v.entry_id
 left join _entry_metadata as b on b.id = v.metadata_id
 where coalesce(b.head, '{"turn":' || v.turn) <> h.head;
 
-create view invariant_scratch as
+create view _invariant_scratch as
 -- _matched_entries has no row of a settled command.
 select command_id
 from _matched_entries as t

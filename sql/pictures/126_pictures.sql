@@ -1,5 +1,5 @@
 -- Pictures: files that a model sees.
--- A file that is a picture has no text; a get makes its entry visible. Before a packet is rendered, choose_pictures lists
+-- A file that is a picture has no text; a get makes its entry visible. Before a packet is rendered, _choose_pictures lists
 -- the pictures in view: those that are sent, and why others are not. The packet's own text names each of them with its
 -- SHA-256, so what was sent stands in the kept packet. The bytes are kept once for the whole file, and only of pictures that
 -- were sent. A run without a picture in view never comes here.
@@ -56,8 +56,8 @@ create view _unrepeatable_turns__pictures as
 select turn_id
 from turn_pictures;
 
-create view choose_pictures as
--- List the pictures in view of a turn that is being assembled anew: insert into choose_pictures (turn_id).
+create view _choose_pictures as
+-- List the pictures in view of a turn that is being assembled anew: insert into _choose_pictures (turn_id).
 select id as turn_id
 from turns
 where false;
@@ -88,7 +88,7 @@ select
             and coalesce(
                 m.images,
                 -- a name with a path behind ':' is that of a file
-                m.actual not glob '*:*/*' and exists (select 1 from seeing_models where lower(m.actual) glob pattern)
+                m.actual not glob '*:*/*' and exists (select 1 from _seeing_models where lower(m.actual) glob pattern)
             )
             then 'yes'
         else 'no'
@@ -103,7 +103,7 @@ select
     chars_per_token,
     profile = 'full'
     and coalesce(
-        images, actual not glob '*:*/*' and exists (select 1 from seeing_models where lower(actual) glob pattern)
+        images, actual not glob '*:*/*' and exists (select 1 from _seeing_models where lower(actual) glob pattern)
     ) as sees
 from (
     select
@@ -253,10 +253,10 @@ from turns;
 
 -- triggers
 
-create trigger choose_pictures__choose
-instead of insert on choose_pictures
+create trigger _choose_pictures__choose
+instead of insert on _choose_pictures
 begin
-    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view next_steps')
+    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view _next_steps')
     where not exists (select 1 from turns where id = new.turn_id);
     delete from turn_pictures
     where turn_id = new.turn_id and exists (select 1 from turns where id = new.turn_id and phase = 'assembling');

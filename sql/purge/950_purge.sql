@@ -1,25 +1,25 @@
 -- Purge: the removal of a whole run, for good.
--- Nothing else deletes the past. purge_run removes the run with its loops, turns, commands and events; sweep then
+-- Nothing else deletes the past. verb_purge_run removes the run with its loops, turns, commands and events; sweep then
 -- removes what nothing refers to any more. What another run, a project or a packet still shows stays.
 -- needs: nothing
 -- spec: @purge
 
 -- views
 
-create view purge_run as
--- Remove a run for good: insert into purge_run (run). A sweep is due afterwards.
+create view verb_purge_run as
+-- Remove a run for good: insert into verb_purge_run (run). A sweep is due afterwards.
 select alias as run
 from runs
 where false;
 
-create view purge_tree as
--- Remove a run and all runs below it for good: insert into purge_tree (run). A sweep is due afterwards.
+create view verb_purge_tree as
+-- Remove a run and all runs below it for good: insert into verb_purge_tree (run). A sweep is due afterwards.
 select alias as run
 from runs
 where false;
 
-create view sweep as
--- Remove what purged runs left behind and nothing refers to: insert into sweep (due) values (1). It has a row while a
+create view _sweep as
+-- Remove what purged runs left behind and nothing refers to: insert into _sweep (due) values (1). It has a row while a
 -- sweep is due.
 select 1 as due
 from _purges
@@ -80,8 +80,8 @@ where id not in (
 
 -- Refused while the run is driven or a command of it is kept, and while it is the parent of another run. The row in _purges
 -- lets its rows pass the guards that forbid to delete them.
-create trigger purge_run__purge
-instead of insert on purge_run
+create trigger verb_purge_run__purge
+instead of insert on verb_purge_run
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
@@ -137,12 +137,12 @@ begin
 end;
 
 -- The deepest first, because no run goes that others came from.
-create trigger purge_tree__purge
-instead of insert on purge_tree
+create trigger verb_purge_tree__purge
+instead of insert on verb_purge_tree
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
-    insert into purge_run (run)
+    insert into verb_purge_run (run)
     select run
     from (
         select run
@@ -153,8 +153,8 @@ begin
 end;
 
 -- 'all' keeps SQLite from taking the rows of one subquery for those of another: see the tests of the schema.
-create trigger sweep__sweep
-instead of insert on sweep
+create trigger _sweep__sweep
+instead of insert on _sweep
 begin
     delete from chunk_lists
     where id in (select all id from _unused_chunk_lists);
@@ -181,12 +181,12 @@ create trigger _purges__guard_begin
 before insert on _purges
 when not exists (select 1 from runs where id = new.run_id)
 begin
-    select raise(abort, '405 _purges: there is no such run; insert into purge_run');
+    select raise(abort, '405 _purges: there is no such run; insert into verb_purge_run');
 end;
 
 create trigger _purges__guard_end
 before update on _purges
 when new.run_id > 0 or exists (select 1 from runs where id = old.run_id)
 begin
-    select raise(abort, '405 _purges: the run is there still; insert into purge_run');
+    select raise(abort, '405 _purges: the run is there still; insert into verb_purge_run');
 end;

@@ -52,19 +52,19 @@ select
 from _resting_trees as t
 order by t.rests_since, t.run_id;
 
-create view archive_idle as
--- Leave all runs out of lists that have rested for so many days: insert into archive_idle (days) values (30).
+create view verb_archive_idle as
+-- Leave all runs out of lists that have rested for so many days: insert into verb_archive_idle (days) values (30).
 select null as days
 where false;
 
-create view purge_idle as
--- Remove all runs for good that have rested for so many days, with the runs below them: insert into purge_idle (days)
+create view verb_purge_idle as
+-- Remove all runs for good that have rested for so many days, with the runs below them: insert into verb_purge_idle (days)
 -- values (90). A run that others were forked from goes once these are gone. A sweep is due afterwards.
 select null as days
 where false;
 
-create view apply_retention as
--- Do what the settings archive_idle_days and retention_days say: insert into apply_retention (at) values (null). What was
+create view _apply_retention as
+-- Do what the settings archive_idle_days and retention_days say: insert into _apply_retention (at) values (null). What was
 -- done is an event 'retention.applied', with the names as 'archived' and 'removed'.
 select null as at
 where false;
@@ -87,24 +87,24 @@ where t.archived_at is null
 
 -- triggers
 
-create trigger archive_idle__archive
-instead of insert on archive_idle
+create trigger verb_archive_idle__archive
+instead of insert on verb_archive_idle
 begin
     select fail(400, 'days must be a number above 0, not ' || quote(new.days))
     where coalesce(typeof(new.days) not in ('integer', 'real') or new.days <= 0, 1);
-    insert into describe_run (run, archived)
+    insert into verb_describe_run (run, archived)
     select t.alias, 1
     from _resting_trees as t
     where t.archived_at is null and t.rests_since <= now() - new.days * 86400000.0
     order by t.rests_since;
 end;
 
-create trigger purge_idle__purge
-instead of insert on purge_idle
+create trigger verb_purge_idle__purge
+instead of insert on verb_purge_idle
 begin
     select fail(400, 'days must be a number above 0, not ' || quote(new.days))
     where coalesce(typeof(new.days) not in ('integer', 'real') or new.days <= 0, 1);
-    insert into purge_tree (run)
+    insert into verb_purge_tree (run)
     select i.run
     from idle_runs as i
     join _resting_trees as t on t.alias = i.run
@@ -112,8 +112,8 @@ begin
     order by t.rests_since;
 end;
 
-create trigger apply_retention__apply
-instead of insert on apply_retention
+create trigger _apply_retention__apply
+instead of insert on _apply_retention
 when exists (select 1 from _due_retention)
 begin
     insert into events (at, kind, detail)
@@ -124,12 +124,12 @@ begin
             'removed', json_group_array(alias) filter (where becomes = 'removed')
         )
     from _due_retention;
-    insert into describe_run (run, archived)
+    insert into verb_describe_run (run, archived)
     select alias, 1
     from _due_retention
     where becomes = 'archived'
     order by rests_since;
-    insert into purge_tree (run)
+    insert into verb_purge_tree (run)
     select alias
     from _due_retention
     where becomes = 'removed'

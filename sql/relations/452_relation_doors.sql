@@ -5,27 +5,28 @@
 
 -- views
 
-create view set_node as
--- Add a node or change one: insert into set_node (run, scope, node, type, parents, status, description, context). What is
--- null stays as it is; 'parents' is a JSON array with the names of all nodes that it is to be below.
+create view verb_set_node as
+-- Add a node or change one: insert into verb_set_node (run, scope, node, type, parents, status, description, context).
+-- What is null stays as it is; 'parents' is a JSON array with the names of all nodes that it is to be below.
 select
     null as run, null as scope, null as node, null as type, null as parents, null as status, null as description,
     null as context
 where false;
 
-create view remove_node as
--- Remove a node: insert into remove_node (run, scope, node, cascade). With 'cascade' 1 all that is below it goes too, but
--- what is also below a node that stays.
+create view verb_remove_node as
+-- Remove a node: insert into verb_remove_node (run, scope, node, cascade). With 'cascade' 1 all that is below it goes
+-- too, but what is also below a node that stays.
 select null as run, null as scope, null as node, null as "cascade"
 where false;
 
-create view import_nodes as
--- Take nodes over from JSON, all or none: insert into import_nodes (run, scope, body). Those that are there are replaced.
+create view verb_import_nodes as
+-- Take nodes over from JSON, all or none: insert into verb_import_nodes (run, scope, body). Those that are there are
+-- replaced.
 select null as run, null as scope, null as body
 where false;
 
 create view node_exports as
--- Each node as the JSON that import_nodes takes.
+-- Each node as the JSON that verb_import_nodes takes.
 select
     n.scope,
     n.name as node,
@@ -58,8 +59,8 @@ where false;
 
 -- triggers
 
-create trigger set_node__set
-instead of insert on set_node
+create trigger verb_set_node__set
+instead of insert on verb_set_node
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where new.run is not null and not exists (select 1 from runs where alias = new.run);
@@ -79,8 +80,8 @@ begin
         1;
 end;
 
-create trigger import_nodes__import
-instead of insert on import_nodes
+create trigger verb_import_nodes__import
+instead of insert on verb_import_nodes
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where new.run is not null and not exists (select 1 from runs where alias = new.run);
@@ -188,8 +189,8 @@ begin
     where new.scope glob 'run:*' and j.value glob 'plan://*';
 end;
 
-create trigger remove_node__remove
-instead of insert on remove_node
+create trigger verb_remove_node__remove
+instead of insert on verb_remove_node
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where new.run is not null and not exists (select 1 from runs where alias = new.run);

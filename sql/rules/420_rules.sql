@@ -206,9 +206,9 @@ select rule_set_id, null as path, null as body
 from _rule_scopes
 where false;
 
-create view write_rules as
--- Write the rules of a domain, which are all that it then has: insert into write_rules (domain_id, rules). 'rules' is a JSON
--- array of texts.
+create view verb_write_rules as
+-- Write the rules of a domain, which are all that it then has: insert into verb_write_rules (domain_id, rules). 'rules'
+-- is a JSON array of texts.
 select id as domain_id, null as rules
 from rule_domains
 where false;
@@ -225,7 +225,7 @@ begin
     where s.rule_set_id = new.rule_set_id
         and new.body <> ''
         and not exists (select 1 from entries as e where e.scope = s.scope and e.path = new.path);
-    insert into store_content (path, body)
+    insert into _store_content (path, body)
     select new.path, new.body
     from _rule_scopes as s
     join entries as e on e.scope = s.scope and e.path = new.path
@@ -239,8 +239,8 @@ begin
 end;
 
 -- Rules have two digits, so that their paths are in their order.
-create trigger write_rules__write
-instead of insert on write_rules
+create trigger verb_write_rules__write
+instead of insert on verb_write_rules
 begin
     select fail(404, 'rule domain ' || quote(new.domain_id) || ': not found; see the view rule_domains')
     where not exists (select 1 from rule_domains where id = new.domain_id);

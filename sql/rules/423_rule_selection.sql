@@ -38,8 +38,8 @@ select id as turn_id, null as text, null as problem
 from turns
 where false;
 
-create view select_rules as
--- Select the rules of a loop before its first packet: insert into select_rules (turn_id). It does nothing where the file
+create view _choose_rules as
+-- Select the rules of a loop before its first packet: insert into _choose_rules (turn_id). It does nothing where the file
 -- has no rules for that run, or where they were selected before.
 select turn_id
 from _loops_without_rules
@@ -170,10 +170,10 @@ begin
 end;
 
 -- The room is what the setting gives, at most a quarter of the ceiling.
-create trigger select_rules__select
-instead of insert on select_rules
+create trigger _choose_rules__select
+instead of insert on _choose_rules
 begin
-    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view next_steps')
+    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view _next_steps')
     where not exists (select 1 from turns where id = new.turn_id);
     insert into _select_rules (loop_id, run_id, project_id, turn, prompt, prompts, context_left, room)
     select

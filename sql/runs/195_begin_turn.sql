@@ -1,10 +1,10 @@
 -- Begin a turn: it takes the next number of its run, and the prompt of a new loop becomes an entry.
--- spec: @turns_table @next_steps
+-- spec: @turns_table @_next_steps
 
 -- views
 
-create view begin_turn as
--- Begin the next turn of a run: insert into begin_turn (run, lease). The oldest queued loop becomes active if none is.
+create view _begin_turn as
+-- Begin the next turn of a run: insert into _begin_turn (run, lease). The oldest queued loop becomes active if none is.
 select r.alias as run, t.lease
 from turns as t
 join runs as r on r.id = t.run_id
@@ -14,8 +14,8 @@ where false;
 
 -- The turn takes the next number of its run. On the first turn of a loop the rate of the loop is fixed and its prompt
 -- becomes an entry.
-create trigger begin_turn__begin
-instead of insert on begin_turn
+create trigger _begin_turn__begin
+instead of insert on _begin_turn
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
@@ -60,7 +60,7 @@ begin
     update runs
     set next_turn = next_turn + 1
     where alias = new.run;
-    insert into write_entry (run_id, path, body, attributes, state, writer, turn, loop_id)
+    insert into _write_entry (run_id, path, body, attributes, state, writer, turn, loop_id)
     select
         t.run_id,
         'prompt://' || t.sequence,

@@ -1,13 +1,13 @@
--- A turn, from begin to judged: begin_turn (195), submit_packet (340), the response, dispatch, _judge_turn (220).
--- A response is committed before it is parsed. Then the driver inserts into dispatch, and again after each effect and
+-- A turn, from begin to judged: _begin_turn (195), _submit_packet (340), the response, dispatch, _judge_turn (220).
+-- A response is committed before it is parsed. Then the driver inserts into _dispatch, and again after each effect and
 -- each decision: the commands of the turn are performed in order until one waits. Commands after a failed one are
 -- aborted. When no command is left, the turn is judged.
 -- spec: @turns_table @response_commands @dispatch @pause_and_resume @healing
 
 -- views
 
-create view dispatch as
--- Continue the turn of a run whose response is stored: insert into dispatch (run, lease). Its commands are performed
+create view _dispatch as
+-- Continue the turn of a run whose response is stored: insert into _dispatch (run, lease). Its commands are performed
 -- until one waits; when none is left, the turn is judged. After an error the driver performs one command at a time:
 -- 'only' is the id of that command, 0 for none.
 select r.alias as run, t.lease, null as only
@@ -52,16 +52,16 @@ end;
 
 create trigger _call_door__call_begin_turn
 instead of insert on _call_door
-when new.door = 'begin_turn'
+when new.door = '_begin_turn'
 begin
-    insert into begin_turn (run, lease) values (new.run, new.lease);
+    insert into _begin_turn (run, lease) values (new.run, new.lease);
 end;
 
 create trigger _call_door__call_dispatch
 instead of insert on _call_door
-when new.door = 'dispatch'
+when new.door = '_dispatch'
 begin
-    insert into dispatch (run, lease) values (new.run, new.lease);
+    insert into _dispatch (run, lease) values (new.run, new.lease);
 end;
 
 -- Storing a response moves its turn from asking to answered; dispatch does the rest. A response that comes after the
@@ -93,8 +93,8 @@ end;
 
 -- Record a response that is new, perform its commands, and judge the turn when none is left. The run is 202 while a
 -- proposal is open.
-create trigger dispatch__dispatch
-instead of insert on dispatch
+create trigger _dispatch__dispatch
+instead of insert on _dispatch
 begin
     select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': nothing to dispatch')
     where not exists (
@@ -126,7 +126,7 @@ begin
         )
     from turns as t
     where t.run_id = (select id from runs where alias = new.run) and t.phase <> 'judged' and t.phase = 'answered';
-    insert into perform_command (command_id)
+    insert into _perform_command (command_id)
     select c.id
     from turns as t
     join runs as r on r.id = t.run_id and r.alias = new.run

@@ -4,9 +4,9 @@
 
 -- views
 
-create view end_prompt as
--- End one prompt of a run: insert into end_prompt (run, loop, reason). In line, it will never begin; active, it is aborted;
--- one that has ended stays as it ended. The other prompts stay in line.
+create view verb_end_prompt as
+-- End one prompt of a run: insert into verb_end_prompt (run, loop, reason). In line, it will never begin; active, it is
+-- aborted; one that has ended stays as it ended. The other prompts stay in line.
 select null as run, null as loop, null as reason
 where false;
 
@@ -14,8 +14,8 @@ where false;
 
 -- Abort the run where it works on this prompt, or is a child that has not begun and has no other; else take the prompt
 -- out of the line.
-create trigger end_prompt__end
-instead of insert on end_prompt
+create trigger verb_end_prompt__end
+instead of insert on verb_end_prompt
 begin
     select fail(404, 'run ' || quote(new.run) || ': has no prompt ' || quote(new.loop) || '; see loop_list')
     where not exists (

@@ -25,19 +25,19 @@ select
 from loops as l
 join runs as r on r.id = l.run_id
 join turns as t on t.id = (select max(o.id) from turns as o where o.loop_id = l.id)
-join turn_verdicts as v on v.turn_id = t.id and v.vote = 'stop' and v.voter in ('turns', 'clock', 'strikes')
+join _turn_verdicts as v on v.turn_id = t.id and v.vote = 'stop' and v.voter in ('turns', 'clock', 'strikes')
 where l.status = 499;
 
-create view extend_prompt as
--- Go on with the latest prompt of a run, which a limit has stopped: insert into extend_prompt (run, max_turns, max_seconds).
--- It is given once more, with its options and these limits; null: as before.
+create view verb_extend_prompt as
+-- Go on with the latest prompt of a run, which a limit has stopped: insert into verb_extend_prompt (run, max_turns,
+-- max_seconds). It is given once more, with its options and these limits; null: as before.
 select null as run, null as max_turns, null as max_seconds
 where false;
 
 -- triggers
 
-create trigger extend_prompt__extend
-instead of insert on extend_prompt
+create trigger verb_extend_prompt__extend
+instead of insert on verb_extend_prompt
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);

@@ -24,15 +24,16 @@ create view _expect_at_rest as
 select null as run, null as lease
 where false;
 
-create view rename_run as
--- Give a run another name: insert into rename_run (run, name). It is refused while the run, or one below it, is driven.
+create view verb_rename_run as
+-- Give a run another name: insert into verb_rename_run (run, name). It is refused while the run, or one below it, is driven.
 select alias as run, null as name
 from runs
 where false;
 
-create view describe_run as
--- Say what a run is called in lists: insert into describe_run (run, title, add_labels, drop_labels, archived). Null leaves a
--- thing as it is; a title '' is that of the first prompt again; labels are JSON arrays; 'archived' is 1 or 0.
+create view verb_describe_run as
+-- Say what a run is called in lists: insert into verb_describe_run (run, title, add_labels, drop_labels, archived).
+-- Null leaves a thing as it is; a title '' is that of the first prompt again; labels are JSON arrays; 'archived' is 1
+-- or 0.
 select alias as run, title, null as add_labels, null as drop_labels, null as archived
 from runs
 where false;
@@ -50,8 +51,8 @@ begin
 end;
 
 -- A driver knows its run by name, and so does what a kept command is ended by.
-create trigger rename_run__rename
-instead of insert on rename_run
+create trigger verb_rename_run__rename
+instead of insert on verb_rename_run
 when new.name is not new.run or not exists (select 1 from runs where alias = new.run)
 begin
     insert into _expect_at_rest (run) values (new.run);
@@ -82,8 +83,8 @@ begin
     where alias = new.run;
 end;
 
-create trigger describe_run__describe
-instead of insert on describe_run
+create trigger verb_describe_run__describe
+instead of insert on verb_describe_run
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);

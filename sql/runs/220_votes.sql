@@ -22,7 +22,7 @@ create table if not exists votes (
 
 -- views
 
-create view turn_verdicts as
+create view _turn_verdicts as
 -- The verdict on a turn: the vote of the highest rank. A turn without a row had no vote, and its loop continues.
 select turn_id, voter, vote, status, reason, answer
 from votes as v
@@ -181,9 +181,9 @@ begin
     insert into _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
     select new.turn_id, new.loop_id, v.vote, v.voter, v.status, v.reason, v.answer
     from loops as l
-    left join turn_verdicts as v on v.turn_id = new.turn_id
+    left join _turn_verdicts as v on v.turn_id = new.turn_id
     where l.id = new.loop_id
-        -- a result with criteria is checked first; verify_turn (252) ends the turn
+        -- a result with criteria is checked first; _verify_turn (252) ends the turn
         and (
             v.status = 200 and v.vote = 'stop' and criteria_told(l.config) <> ''
         ) is not true;
@@ -210,7 +210,7 @@ begin
         prose = null,
         ended_at = now()
     where id = new.turn_id;
-    -- a long body is kept once, in the response; see command_bodies
+    -- a long body is kept once, in the response; see _command_bodies
     update commands
     set body = null, body_at = instr(t.response, commands.body), body_chars = length(commands.body)
     from turns as t

@@ -70,7 +70,7 @@ select
     json_patch(
         (
             select json_group_object(f.flag, 1)
-            from loop_flags as f
+            from _loop_flags as f
             where f.loop_id = l.id
                 -- another option may have the value 1 too; 'close:sh' closes the tool sh
                 and (f.flag glob 'close:*' or f.flag in (select name from run_options where kind = 'flag'))

@@ -74,10 +74,10 @@ select
     ) as driven
 from runs as r;
 
-create view resolve_tree as
--- Decide on the open proposals of a run and of those below it: insert into resolve_tree (run, path, decision, body, reason,
--- decided_by, claimant, holder). 'path' as in resolutions; one under which several runs propose something is a 409. With
--- 'claimant' and 'holder' a client carries out the commands that it accepts, as in claim_process.
+create view verb_resolve_tree as
+-- Decide on the open proposals of a run and of those below it: insert into verb_resolve_tree (run, path, decision,
+-- body, reason, decided_by, claimant, holder). 'path' as in resolutions; one under which several runs propose something
+-- is a 409. With 'claimant' and 'holder' a client carries out the commands that it accepts, as in _claim_process.
 select r.alias as run, s.path, s.decision, s.body, s.reason, s.decided_by, null as claimant, null as holder
 from resolutions as s
 join runs as r on r.id = s.run_id
@@ -85,8 +85,8 @@ where false;
 
 -- triggers
 
-create trigger resolve_tree__resolve
-instead of insert on resolve_tree
+create trigger verb_resolve_tree__resolve
+instead of insert on verb_resolve_tree
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);

@@ -1,7 +1,7 @@
 -- The driver: what has to be done next for each run.
--- The driver reads next_steps and does what it says, one step after the other; it decides nothing itself. A run also
+-- The driver reads _next_steps and does what it says, one step after the other; it decides nothing itself. A run also
 -- continues in this way after a kill: the first step of the new process is the one that the old one did not finish.
--- spec: @next_steps @model_calls @model_failures
+-- spec: @_next_steps @model_calls @model_failures
 
 -- tables
 
@@ -58,7 +58,7 @@ create view _resting_runs as
 select null as run_id
 where false;
 
-create view next_steps as
+create view _next_steps as
 -- What the driver has to do next: begin, scan, prepare, render, ask, dispatch, confine, perform, recover, wait (for a
 -- decision), verify (the result against its criteria) or end.
 select
@@ -108,7 +108,7 @@ create view resumable_runs as
 -- perform, and do not wait for a decision. An aborted loop is not resumed.
 select r.id as run_id, r.alias as run, r.status, n.step
 from runs as r
-join next_steps as n on n.run_id = r.id
+join _next_steps as n on n.run_id = r.id
 where n.step not in ('end', 'wait')
     and not exists (
         select 1
@@ -193,27 +193,27 @@ join loops as l on l.id = t.loop_id
 join _loop_ceilings as b on b.loop_id = l.id
 left join models as m on m.alias = coalesce(l.model, r.model);
 
-create view open_call as
--- Say that the model is about to be asked: insert into open_call (turn_id, effort). 'effort' is how hard it will be asked to
--- think; null: nothing is said of that. A turn that is not 'asking' opens no call.
+create view _open_call as
+-- Say that the model is about to be asked: insert into _open_call (turn_id, effort). 'effort' is how hard it will be
+-- asked to think; null: nothing is said of that. A turn that is not 'asking' opens no call.
 select turn_id, effort
 from model_calls
 where false;
 
-create view fail_call as
--- Report that the model call of a turn failed for good: insert into fail_call (turn_id, status, message).
+create view _fail_call as
+-- Report that the model call of a turn failed for good: insert into _fail_call (turn_id, status, message).
 select turn_id, status, message
 from model_calls
 where false;
 
-create view record_crash as
--- Fail a command whose rules raised an error, and continue its turn: insert into record_crash (command_id, message,
+create view _record_crash as
+-- Fail a command whose rules raised an error, and continue its turn: insert into _record_crash (command_id, message,
 -- lease).
 select id as command_id, message, null as lease
 from commands
 where false;
 
-create view next_commands as
+create view _next_commands as
 -- The command that each run performs next: the first queued one of its turn, unless another one is under way or waits.
 select r.alias as run, t.id as turn_id, min(c.ordinal) as ordinal, c.id as command_id
 from turns as t
@@ -227,9 +227,9 @@ where t.phase = 'dispatching'
     )
 group by t.id;
 
-create view answer_proposal as
--- Decide on one proposal: insert into answer_proposal (proposal_id, decision, body, reason, decided_by). Nothing happens
--- where somebody has decided on it in the meantime.
+create view verb_answer_proposal as
+-- Decide on one proposal: insert into verb_answer_proposal (proposal_id, decision, body, reason, decided_by). Nothing
+-- happens where somebody has decided on it in the meantime.
 select id as proposal_id, null as decision, null as body, reason, null as decided_by
 from proposals
 where false;
@@ -237,10 +237,10 @@ where false;
 -- triggers
 
 -- A turn has at most one open call: one that a process left open when it died is interrupted.
-create trigger open_call__open
-instead of insert on open_call
+create trigger _open_call__open
+instead of insert on _open_call
 begin
-    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view next_steps')
+    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view _next_steps')
     where not exists (select 1 from turns where id = new.turn_id);
     update model_calls
     set state = 'interrupted', ended_at = now()
@@ -260,10 +260,10 @@ end;
 
 -- The error is told in the log and the turn is judged. After a 413 the ladder takes a step instead, and the packet is
 -- sent once more.
-create trigger fail_call__fail
-instead of insert on fail_call
+create trigger _fail_call__fail
+instead of insert on _fail_call
 begin
-    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view next_steps')
+    select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view _next_steps')
     where not exists (select 1 from turns where id = new.turn_id);
     update model_calls
     set state = 'failed',
@@ -301,8 +301,8 @@ begin
 end;
 
 -- dispatch with 0 performs no command: it judges the turn if this was the last one.
-create trigger record_crash__record
-instead of insert on record_crash
+create trigger _record_crash__record
+instead of insert on _record_crash
 begin
     select fail(404, 'command ' || quote(new.command_id) || ': not found; see the view command_results')
     where not exists (select 1 from commands where id = new.command_id);
@@ -310,15 +310,15 @@ begin
     select id, 'failed', 'error', new.message
     from commands
     where id = new.command_id and state = 'queued';
-    insert into dispatch (run, lease, only)
+    insert into _dispatch (run, lease, only)
     select r.alias, new.lease, 0
     from commands as c
     join runs as r on r.id = c.run_id
     where c.id = new.command_id;
 end;
 
-create trigger answer_proposal__answer
-instead of insert on answer_proposal
+create trigger verb_answer_proposal__answer
+instead of insert on verb_answer_proposal
 begin
     select fail(404, 'proposal ' || quote(new.proposal_id) || ': not found; see the view open_proposals')
     where not exists (select 1 from proposals where id = new.proposal_id);

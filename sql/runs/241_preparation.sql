@@ -1,5 +1,5 @@
 -- Preparation: what has to be done before a packet is read, and what has to be searched for the prompt of a loop.
--- spec: @next_steps @references_by_meaning
+-- spec: @_next_steps @references_by_meaning
 
 -- tables
 
@@ -11,7 +11,7 @@ create table if not exists _prepared_loops (
 -- views
 
 -- Turns that may have something to do before their packet is read. A part gives the turn, the place in the order and packet
--- (prepare_packet) or rules. Few conditions, so that a run without any of it neither pays for the doors and views that say
+-- (_prepare_packet) or rules. Few conditions, so that a run without any of it neither pays for the doors and views that say
 -- more nor compiles them.
 create view _preparations as
 select t.id as turn_id, 1 as place, 'packet' as what
@@ -32,8 +32,8 @@ select id as turn_id, cast(null as text) as what
 from turns
 where false;
 
-create view end_preparation as
--- Say that what a run's prompt needs was searched for: insert into end_preparation (run, lease). A driver that does not
+create view _end_preparation as
+-- Say that what a run's prompt needs was searched for: insert into _end_preparation (run, lease). A driver that does not
 -- search passes the step 'prepare' with it: what the words of the prompt bring is brought, and all tools are told.
 select r.alias as run, t.lease
 from turns as t
@@ -42,11 +42,11 @@ where false;
 
 -- triggers
 
-create trigger end_preparation__end
-instead of insert on end_preparation
+create trigger _end_preparation__end
+instead of insert on _end_preparation
 begin
     select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': nothing to prepare')
-    where not exists (select 1 from next_steps as n where n.run = new.run and n.step = 'prepare');
+    where not exists (select 1 from _next_steps as n where n.run = new.run and n.step = 'prepare');
     select fail(409, 'run ' || new.run || ': another process drives it')
     from leases as l
     join runs as r on r.id = l.run_id

@@ -189,7 +189,7 @@ from (
     cross join _run_skills as s on s.run_id = t.run_id
     join _skill_rooms as m on m.loop_id = t.loop_id and m.chars > 0
     where s.origin = 'added'
-        or not exists (select 1 from loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo')
+        or not exists (select 1 from _loop_flags as f where f.loop_id = t.loop_id and f.flag = 'no_repo')
 )
 where place <= 400;
 

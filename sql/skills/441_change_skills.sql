@@ -1,11 +1,11 @@
 -- Changing skills: how they are found, added, replaced and removed, offered to runs, and kept from models.
--- Whoever reads a skill from somewhere writes it through write_skill; its texts become heads that all runs follow.
+-- Whoever reads a skill from somewhere writes it through verb_write_skill; its texts become heads that all runs follow.
 -- spec: @skills
 
 -- views
 
-create view write_skill as
--- Add a skill or replace it: insert into write_skill (scope, name, description, kind, origin, source, made_of, problem,
+create view verb_write_skill as
+-- Add a skill or replace it: insert into verb_write_skill (scope, name, description, kind, origin, source, made_of, problem,
 -- left_out, body, files, added_by). scope is global or project:N. 'files' is a JSON object: of each file of the skill,
 -- besides its text, the path and the text, or the id of its content. With a problem it has no entries.
 select
@@ -19,8 +19,8 @@ select scope, path, null as body, content_id
 from entries
 where false;
 
-create view forget_skill as
--- Remove a skill: insert into forget_skill (scope, name). What runs have seen of it stays in their packets.
+create view verb_forget_skill as
+-- Remove a skill: insert into verb_forget_skill (scope, name). What runs have seen of it stays in their packets.
 select scope, name
 from _skills
 where false;
@@ -76,8 +76,8 @@ where exists (select 1 from _skills);
 
 -- triggers
 
-create trigger write_skill__write
-instead of insert on write_skill
+create trigger verb_write_skill__write
+instead of insert on verb_write_skill
 begin
     select fail(404, 'scope ' || quote(new.scope) || ': use global, or project:N with the id of a project')
     where new.scope is not 'global' and not exists (select 1 from projects where new.scope = 'project:' || id);
@@ -137,7 +137,7 @@ begin
     insert into entries (scope, path, scheme, kind, shown_path)
     select new.scope, new.path, 'skill', 'skill', fence_path(new.path)
     where not exists (select 1 from entries where scope = new.scope and path = new.path);
-    insert into store_content (path, body)
+    insert into _store_content (path, body)
     select new.path, new.body
     from entries as e
     left join contents as c on c.id = e.content_id
@@ -157,8 +157,8 @@ begin
         and entry_id = (select id from entries where scope = new.scope and path = new.path);
 end;
 
-create trigger forget_skill__forget
-instead of insert on forget_skill
+create trigger verb_forget_skill__forget
+instead of insert on verb_forget_skill
 begin
     select fail(404, 'skill ' || quote(new.name) || ': not found in ' || quote(new.scope) || '; see the view skills')
     where not exists (select 1 from _skills where scope = new.scope and name = new.name);
@@ -175,13 +175,13 @@ end;
 create trigger _read_skills__read
 instead of insert on _read_skills
 begin
-    insert into forget_skill (scope, name)
+    insert into verb_forget_skill (scope, name)
     select s.scope, s.name
     from _skills as s
     where s.scope = 'project:' || new.project_id
         and s.origin = 'found'
         and s.name not in (select all f.name from _found_skills as f where f.project_id = new.project_id);
-    insert into write_skill (
+    insert into verb_write_skill (
         scope, name, description, kind, origin, source, made_of, problem, left_out, body, files, added_by
     )
     select
@@ -207,8 +207,8 @@ begin
 end;
 
 -- A run has a view of each file of the skills that are offered to it, archived until it is asked for.
-create trigger prepare_packet__offer_skills
-instead of insert on prepare_packet
+create trigger _prepare_packet__offer_skills
+instead of insert on _prepare_packet
 when exists (select 1 from _skills)
     and exists (
         select 1

@@ -13,7 +13,7 @@ from thread_states as s
 cross join threads as t on t.id = s.thread_id
 cross join thread_patterns as p on p.thread_id = s.thread_id and p.point = s.point
 where s.active
-    and (t.tool is null or exists (select 1 from loop_tools as o where o.loop_id = s.loop_id and o.name = t.tool));
+    and (t.tool is null or exists (select 1 from _loop_tools as o where o.loop_id = s.loop_id and o.name = t.tool));
 
 -- The patterns that match the event that the threads of a run are being asked about.
 create view _thread_matches as
@@ -81,7 +81,7 @@ from _thread_matches as m
 where m.part <> 'block'
 group by m.run_id, m.thread_id;
 
-create view next_thread_events as
+create view _next_thread_events as
 -- The event that the threads of each run request next: of those that nobody blocks, that of the lowest priority number, then
 -- by name. With at_end 0 it is that within a turn: what only the end of a turn brings, ask and tell, is left out.
 select r.alias as run, n.run_id, n.at_end, n.event, n.thread_id, n.thread, n.point

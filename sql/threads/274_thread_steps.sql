@@ -121,7 +121,7 @@ begin
             'open', cast((select count(*) from proposals as p where p.run_id = t.run_id and p.state = 'proposed') as text)
         )
     from turns as t
-    join turn_verdicts as v on v.turn_id = t.id and v.voter = 'healing'
+    join _turn_verdicts as v on v.turn_id = t.id and v.voter = 'healing'
     where t.id = new.turn_id;
     insert into turn_errors (turn_id, status, message, soft)
     select turn_id, 409, told, 1
@@ -252,7 +252,7 @@ end;
 
 create trigger _take_requests__take
 instead of insert on _take_requests
-when exists (select 1 from next_thread_events where run_id = new.run_id and at_end = new.at_end)
+when exists (select 1 from _next_thread_events where run_id = new.run_id and at_end = new.at_end)
 begin
     insert into _take_request (run_id, turn_id, loop_id, at_end)
     select new.run_id, new.turn_id, new.loop_id, new.at_end
@@ -269,13 +269,13 @@ end;
 -- What the engine does for a thread is done before the thread moves on.
 create trigger _take_request__take
 instead of insert on _take_request
-when exists (select 1 from next_thread_events where run_id = new.run_id and at_end = new.at_end)
+when exists (select 1 from _next_thread_events where run_id = new.run_id and at_end = new.at_end)
 begin
     delete from _thread_offers
     where run_id = new.run_id;
     insert into _thread_offers (run_id, turn_id, loop_id, event, fields)
     select new.run_id, new.turn_id, new.loop_id, event, '{}'
-    from next_thread_events
+    from _next_thread_events
     where run_id = new.run_id and at_end = new.at_end;
     insert into turn_errors (turn_id, status, message, soft)
     select turn_id, 409, 'The thread ' || name || ' asks: ' || message, 1
@@ -291,7 +291,7 @@ begin
         and not exists (select 1 from votes as v where v.turn_id = o.turn_id and v.voter = 'threads');
     insert into _select_event (run_id, thread)
     select new.run_id, thread
-    from next_thread_events
+    from _next_thread_events
     where run_id = new.run_id and at_end = new.at_end;
     delete from _thread_offers
     where run_id = new.run_id;

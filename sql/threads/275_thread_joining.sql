@@ -26,9 +26,9 @@ cross join events as v on v.turn_id = t.turn_id and v.id >= t.seen_at and v.kind
 cross join json_each(v.detail, '$.moved') as m
 group by t.run_id, json_extract(m.value, '$.thread_id');
 
-create view join_threads as
--- Let the threads in force take part in a run: insert into join_threads (run). The driver does so when it begins to drive.
--- One that has not taken part yet begins at its first point, in a fork where it stood at that turn.
+create view verb_join_threads as
+-- Let the threads in force take part in a run: insert into verb_join_threads (run). The driver does so when it begins
+-- to drive. One that has not taken part yet begins at its first point, in a fork where it stood at that turn.
 select alias as run
 from runs
 where false;
@@ -62,8 +62,8 @@ begin
     where f.run = new.run;
 end;
 
-create trigger join_threads__join
-instead of insert on join_threads
+create trigger verb_join_threads__join
+instead of insert on verb_join_threads
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);

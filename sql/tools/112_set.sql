@@ -111,7 +111,7 @@ begin
         and (select state from commands where id = new.id) = 'performing';
     insert into _late_call (door, a, b, d, f, g, h, i)
     select
-        'write_entry',
+        '_write_entry',
         new.run_id,
         t.path,
         k.attributes,
@@ -242,7 +242,7 @@ begin
     values (new.command_id, new.path, new.edit ->> '$.body', new.edit ->> '$.whole');
     insert into _late_call (door, a, b, c, d, e)
     select
-        'open_proposal', w.command_id, 'file_write', new.path, w.body,
+        '_open_proposal', w.command_id, 'file_write', new.path, w.body,
         json_object(
             'before', w.hash,
             'exists', w.hash is not null,
@@ -281,7 +281,7 @@ begin
             and c.state = 'performing'
         limit 1
     ) as w;
-    insert into write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id)
+    insert into _write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id)
     select
         c.run_id,
         new.path,

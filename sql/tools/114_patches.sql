@@ -172,7 +172,7 @@ begin
             )
         )
     where id = new.command_id and state = 'performing';
-    insert into open_proposal (command_id, kind, target, body, detail)
+    insert into _open_proposal (command_id, kind, target, body, detail)
     select
         w.command_id, 'file_write', w.path, w.body,
         json_object(

@@ -147,7 +147,7 @@ begin
             cross join _run_paths as p on p.run_id = c.run_id and p.path = new.path
             where c.id = new.command_id
         );
-    insert into open_proposal (command_id, kind, target, detail)
+    insert into _open_proposal (command_id, kind, target, detail)
     select c.id, 'file_delete', new.path, json_object('before', e.hash, 'diff', edit_diff(new.path, b.body, null))
     from commands as c
     cross join _run_paths as p on p.run_id = c.run_id and p.path = new.path

@@ -29,8 +29,8 @@ on conflict (name) do update
     set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised, reads = excluded.reads,
         modes = excluded.modes, hidden_by = excluded.hidden_by, schema = excluded.schema, meaning = excluded.meaning;
 
-create view offer_search as
--- Say that the driver of a run can search: insert into offer_search (run, lease). The tool search is open in the run for
+create view _offer_search as
+-- Say that the driver of a run can search: insert into _offer_search (run, lease). The tool search is open in the run for
 -- as long as it has this driver.
 select r.alias as run, l.token as lease
 from leases as l
@@ -40,8 +40,8 @@ where false;
 -- triggers
 
 -- Refused without the token of the run's lease.
-create trigger offer_search__offer
-instead of insert on offer_search
+create trigger _offer_search__offer
+instead of insert on _offer_search
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);

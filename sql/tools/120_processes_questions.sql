@@ -58,7 +58,7 @@ where c.writer = 'model'
             and coalesce(o.outcome, '') not in (
                 'aborted', 'rejected', 'cancelled', 'permission', 'validation', 'blocked', 'blocked_again'
             )
-            and trim((select b.body from command_bodies as b where b.command_id = o.id), char(32, 9, 10, 13))
+            and trim((select b.body from _command_bodies as b where b.command_id = o.id), char(32, 9, 10, 13))
             = trim(c.body, char(32, 9, 10, 13))
             and not exists (
                 select 1
@@ -159,8 +159,8 @@ select id as run_id, cast(null as text) as root, cast(null as text) as folder
 from runs
 where false;
 
-create view append_output as
--- Store output of a running process: insert into append_output (effect_id, channel, text, lease). Channel 1 is standard
+create view _append_output as
+-- Store output of a running process: insert into _append_output (effect_id, channel, text, lease). Channel 1 is standard
 -- output, 2 is standard error. Nothing happens where the process is over.
 select effect_id, channel, null as text, null as lease
 from _effect_channels
@@ -182,7 +182,7 @@ begin
         end
     where trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = ''
         or (new.attributes ->> '$.keep' is not null and new.attributes ->> '$.background' is null);
-    insert into open_proposal (command_id, kind, target, detail)
+    insert into _open_proposal (command_id, kind, target, detail)
     values (
         new.id, 'process', new.body,
         -- without a null
@@ -212,7 +212,7 @@ begin
     insert into _fail_command (command_id, fault)
     select new.id, 'validation: ask_user needs a question.'
     where trim(coalesce(new.body, ''), char(32, 9, 10, 13)) = '';
-    insert into open_proposal (command_id, kind, target, detail)
+    insert into _open_proposal (command_id, kind, target, detail)
     values (
         new.id, 'question', new.body,
         json_object('question', new.body, 'options', json_extract(new.attributes, '$.options'))
@@ -220,8 +220,8 @@ begin
 end;
 
 -- Refused without the token of the lease in force on the run.
-create trigger append_output__append
-instead of insert on append_output
+create trigger _append_output__append
+instead of insert on _append_output
 begin
     select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
     from _effect_leases
@@ -235,14 +235,14 @@ begin
     select case
             when f.id is null
                 then fail(
-                    404, 'effect ' || quote(new.effect_id) || ': not a process; see the view pending_effects'
+                    404, 'effect ' || quote(new.effect_id) || ': not a process; see the view _pending_effects'
                 )
             when coalesce(new.channel, 0) not in (1, 2)
                 then fail(
                     400, 'effect ' || f.id || ': channel is 1 (output) or 2 (errors), not ' || quote(new.channel)
                 )
             when f.state = 'pending'
-                then fail(409, 'effect ' || f.id || ': has not begun; insert into start_effect first')
+                then fail(409, 'effect ' || f.id || ': has not begun; insert into _start_effect first')
         end
     from (select changes() as stored) as s
     left join effects as f on f.id = new.effect_id and f.kind = 'process'

@@ -11,8 +11,8 @@ select run_id, id as command_id
 from commands
 where action in ('undo', 'redo', 'rewind') and state in ('performing', 'proposed', 'accepting', 'accepted');
 
-create view undo_edits as
--- Take back the newest edit of a run that stands, or those of a turn: insert into undo_edits (run, turn, redo,
+create view verb_undo_edits as
+-- Take back the newest edit of a run that stands, or those of a turn: insert into verb_undo_edits (run, turn, redo,
 -- decided_by, plan, request_id, lease). 'redo' is 1 to take back the newest undo instead; with 'plan', which _undo_plans
 -- gives, it is refused where it would do something else than was shown.
 select
@@ -66,8 +66,8 @@ begin
     where r.alias = new.run;
 end;
 
-create trigger undo_edits__undo
-instead of insert on undo_edits
+create trigger verb_undo_edits__undo
+instead of insert on verb_undo_edits
 when new.request_id is null or not exists (select 1 from commands where request_id = new.request_id)
 begin
     insert into _expect_at_rest (run, lease) values (new.run, new.lease);

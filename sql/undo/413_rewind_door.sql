@@ -25,8 +25,8 @@ from past_turns as t
 join events as v on v.id = t.seen_at
 where exists (select 1 from _command_turns as c where c.run_id = t.run_id and c.ended >= v.at);
 
-create view rewind_run as
--- Put a run where one of its turns was sent: insert into rewind_run (run, turn, files, leave, decided_by, plan,
+create view verb_rewind_run as
+-- Put a run where one of its turns was sent: insert into verb_rewind_run (run, turn, files, leave, decided_by, plan,
 -- request_id, lease). With 'files' 1 its files go back, too, but those that the JSON array 'leave' names; with 'plan',
 -- which _rewind_plans gives, it is refused where it would do something else than was shown.
 select
@@ -49,8 +49,8 @@ where false;
 
 -- triggers
 
-create trigger rewind_run__rewind
-instead of insert on rewind_run
+create trigger verb_rewind_run__rewind
+instead of insert on verb_rewind_run
 when new.request_id is null or not exists (select 1 from commands where request_id = new.request_id)
 begin
     insert into _expect_at_rest (run, lease) values (new.run, new.lease);

@@ -79,7 +79,7 @@ where false;
 create trigger _tell_undone__tell
 instead of insert on _tell_undone
 begin
-    insert into write_entry (run_id, path, body, attributes, state, writer, turn, loop_id)
+    insert into _write_entry (run_id, path, body, attributes, state, writer, turn, loop_id)
     select
         t.run_id, u.path, u.body, json_object('action', u.action, 'target', 'files'), 'resolved', 'system', t.sequence,
         t.loop_id
@@ -89,8 +89,8 @@ begin
     order by u.command_id;
 end;
 
-create trigger prepare_packet__tell_undone
-instead of insert on prepare_packet
+create trigger _prepare_packet__tell_undone
+instead of insert on _prepare_packet
 when exists (select 1 from undone_edits)
 begin
     insert into _tell_undone (turn_id) values (new.turn_id);

@@ -38,7 +38,7 @@ cross join _run_paths as p on p.run_id = c.run_id and p.path = c.path
 cross join _entry_bodies as b on b.run_id = p.run_id and b.entry_id = p.entry_id
 where c.action = 'get';
 
--- How an effect ends before anything is asked of the web: the columns of finish_effect as JSON, or null.
+-- How an effect ends before anything is asked of the web: the columns of _finish_effect as JSON, or null.
 create view _web_answers as
 select
     f.id as effect_id,
@@ -64,7 +64,7 @@ select
 from effects as f
 join commands as c on c.id = f.command_id
 left join _command_pages as p on p.command_id = c.id
-left join loop_flags as w on w.loop_id = c.loop_id and w.flag = 'no_web'
+left join _loop_flags as w on w.loop_id = c.loop_id and w.flag = 'no_web'
     -- a server is none of the web: its user chose it
     and coalesce(c.path, '') not glob 'mcp://*';
 
@@ -155,7 +155,7 @@ begin
     cross join commands as c on c.id = f.command_id
     cross join _command_pages as p on p.command_id = c.id and not p.is_stub and p.is_wanted and not p.is_slice
     where f.id = new.effect_id;
-    insert into write_entry (run_id, path, body, attributes, visibility, state, writer, turn, loop_id)
+    insert into _write_entry (run_id, path, body, attributes, visibility, state, writer, turn, loop_id)
     select
         f.run_id, b.value ->> '$.path', b.value ->> '$.body',
         case f.kind

@@ -109,9 +109,9 @@ from workflow_steps as s
 join workflows as w on w.id = s.workflow_id
 where coalesce(s.model, w.model) is null;
 
-create view write_workflow as
--- Add a workflow from its text: insert into write_workflow (project_id, syntax, text, source). All that is wrong with it is
--- a 400. A text that is the latest of its name already adds nothing.
+create view verb_write_workflow as
+-- Add a workflow from its text: insert into verb_write_workflow (project_id, syntax, text, source). All that is wrong
+-- with it is a 400. A text that is the latest of its name already adds nothing.
 select project_id, syntax, text, source
 from workflows
 where false;
@@ -124,8 +124,8 @@ where false;
 
 -- triggers
 
-create trigger write_workflow__write
-instead of insert on write_workflow
+create trigger verb_write_workflow__write
+instead of insert on verb_write_workflow
 begin
     select fail(404, 'project ' || new.project_id || ': not found; see the table projects')
     where new.project_id is not null and new.project_id not in (select id from projects);

@@ -2,7 +2,7 @@
 -- A run of a workflow is a run of the role 'workflow'; each step that began is a child run of it. What it was begun with
 -- stands in rows, so that a process that takes over sees what has ended and what is ready. A step begins when all that it
 -- needs have ended well; when one fails, those under way are cancelled and the others are skipped.
--- spec: @workflow_runs @ready_steps
+-- spec: @workflow_runs @_ready_steps
 
 -- tables
 
@@ -101,7 +101,7 @@ from workflow_runs as w
 join effects as f on f.id = w.effect_id
 cross join step_runs as s on s.run_id = w.run_id;
 
-create view ready_steps as
+create view _ready_steps as
 -- The steps that can begin now, in their order: they wait, all that they need are completed, and their workflow goes on.
 select
     r.alias as run,

@@ -1,6 +1,6 @@
 -- Steps of workflows: what the run of each is given, how many may begin, and which workflows wait.
 -- A step reads its instruction, the variables and the results of the steps that it needs; nothing else is handed on.
--- spec: @workflow_steps @ready_steps
+-- spec: @workflow_steps @_ready_steps
 
 -- views
 
@@ -105,7 +105,7 @@ select w.run_id
 from workflow_runs as w
 join effects as f on f.id = w.effect_id and f.state = 'started'
 where exists (select 1 from step_runs as s where s.run_id = w.run_id and s.state = 'running')
-    and not exists (select 1 from ready_steps as s where s.run_id = w.run_id)
+    and not exists (select 1 from _ready_steps as s where s.run_id = w.run_id)
     and not exists (
         select 1
         from _running_steps as s

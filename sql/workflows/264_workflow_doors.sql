@@ -5,10 +5,10 @@
 
 -- views
 
-create view start_workflow as
--- Start a run of a workflow: insert into start_workflow (run, workflow_id, variables, attributes, models). The name is a new
--- one; variables, attributes (options of the run, as of set run://…) and models (full names by how the workflow calls them)
--- are JSON objects. Its steps wait until the run is driven.
+create view verb_start_workflow as
+-- Start a run of a workflow: insert into verb_start_workflow (run, workflow_id, variables, attributes, models). The
+-- name is a new one; variables, attributes (options of the run, as of set run://…) and models (full names by how the
+-- workflow calls them) are JSON objects. Its steps wait until the run is driven.
 select r.alias as run, w.workflow_id, null as variables, null as attributes, w.models
 from workflow_runs as w
 join runs as r on r.id = w.run_id
@@ -20,14 +20,14 @@ select run_id, workflow_id, null as variables, models
 from workflow_runs
 where false;
 
-create view take_up_workflow as
--- Take up a run of a workflow that waited for a person: insert into take_up_workflow (run, lease).
+create view _take_up_workflow as
+-- Take up a run of a workflow that waited for a person: insert into _take_up_workflow (run, lease).
 select alias as run, null as lease
 from runs
 where false;
 
-create view end_workflow as
--- End a run of a workflow of which no step waits or is under way: insert into end_workflow (run, lease). Nothing happens
+create view _end_workflow as
+-- End a run of a workflow of which no step waits or is under way: insert into _end_workflow (run, lease). Nothing happens
 -- before, but that the run waits where its steps do.
 select alias as run, null as lease
 from runs
@@ -36,8 +36,8 @@ where false;
 -- triggers
 
 -- All variables that are missing are told at once.
-create trigger start_workflow__start
-instead of insert on start_workflow
+create trigger verb_start_workflow__start
+instead of insert on verb_start_workflow
 begin
     select fail(404, 'workflow ' || coalesce(new.workflow_id, 'null') || ': not found; see the view workflow_list')
     where not exists (select 1 from workflows where id = new.workflow_id);
@@ -149,8 +149,8 @@ begin
     where id = new.workflow_id;
 end;
 
-create trigger take_up_workflow__take_up
-instead of insert on take_up_workflow
+create trigger _take_up_workflow__take_up
+instead of insert on _take_up_workflow
 begin
     select fail(404, 'run ' || quote(new.run) || ': not a workflow run; see the view workflow_run_list')
     where not exists (
@@ -166,8 +166,8 @@ begin
     where alias = new.run and status = 202;
 end;
 
-create trigger end_workflow__guard
-instead of insert on end_workflow
+create trigger _end_workflow__guard
+instead of insert on _end_workflow
 when not exists (
     select 1
     from workflow_runs as w
@@ -179,8 +179,8 @@ begin
 end;
 
 -- Where steps wait for a person, the run waits with them.
-create trigger end_workflow__rest
-instead of insert on end_workflow
+create trigger _end_workflow__rest
+instead of insert on _end_workflow
 when exists (
     select 1
     from _resting_runs as w
@@ -193,8 +193,8 @@ begin
     where alias = new.run and status = 102;
 end;
 
-create trigger end_workflow__end
-instead of insert on end_workflow
+create trigger _end_workflow__end
+instead of insert on _end_workflow
 when exists (
     select 1
     from _workflow_ends as e
@@ -216,7 +216,7 @@ begin
     from runs as r
     join _workflow_ends as e on e.run_id = r.id
     where r.alias = new.run;
-    insert into finish_effect (effect_id, state, outcome, message, lease)
+    insert into _finish_effect (effect_id, state, outcome, message, lease)
     select
         e.effect_id, case e.status when 200 then 'resolved' else 'failed' end, case e.status when 500 then 'error' end,
         case e.status when 500 then e.reason else 'all steps are completed' end, new.lease

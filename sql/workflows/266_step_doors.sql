@@ -1,7 +1,7 @@
 -- Doors of steps: begin one that is ready, take how it ended.
--- The driver asks ready_steps what can begin, and tells start_step and end_step; what follows from that, such as that the
+-- The driver asks _ready_steps what can begin, and tells _start_step and _end_step; what follows from that, such as that the
 -- failure of a step ends the others, stands here.
--- spec: @ready_steps @workflow_steps
+-- spec: @_ready_steps @workflow_steps
 
 -- views
 
@@ -31,16 +31,16 @@ select
     || ' and hand back what is to be done with it.' as refusal
 from _step_rivals;
 
-create view start_step as
--- Begin a step that is ready: insert into start_step (run, step, prompt, lease). It gets a run of its own. Nothing happens
+create view _start_step as
+-- Begin a step that is ready: insert into _start_step (run, step, prompt, lease). It gets a run of its own. Nothing happens
 -- where it is not ready any more.
 select r.alias as run, s.step, null as prompt, null as lease
 from step_runs as s
 join runs as r on r.id = s.run_id
 where false;
 
-create view end_step as
--- Take how the run of a step has ended: insert into end_step (run, step, lease). Where it has failed, steps under way are
+create view _end_step as
+-- Take how the run of a step has ended: insert into _end_step (run, step, lease). Where it has failed, steps under way are
 -- cancelled, and those that wait are skipped. Nothing happens where it has not ended, or was taken.
 select r.alias as run, s.step, null as lease
 from step_runs as s
@@ -55,8 +55,8 @@ where false;
 
 -- triggers
 
-create trigger start_step__guard
-instead of insert on start_step
+create trigger _start_step__guard
+instead of insert on _start_step
 when not exists (
     select 1
     from step_runs as s
@@ -68,9 +68,9 @@ begin
 end;
 
 -- The run of the step and its state are one change, so that no step begins twice.
-create trigger start_step__start
-instead of insert on start_step
-when exists (select 1 from ready_steps where run = new.run and step = new.step)
+create trigger _start_step__start
+instead of insert on _start_step
+when exists (select 1 from _ready_steps where run = new.run and step = new.step)
 begin
     select fail(409, 'run ' || new.run || ': another process drives it')
     from _effect_leases as l
@@ -102,8 +102,8 @@ begin
     where step = new.step and run_id = (select id from runs where alias = new.run);
 end;
 
-create trigger end_step__guard
-instead of insert on end_step
+create trigger _end_step__guard
+instead of insert on _end_step
 when not exists (
     select 1
     from step_runs as s
@@ -114,8 +114,8 @@ begin
     select fail(404, 'run ' || quote(new.run) || ': has no step ' || quote(new.step) || '; see the view step_list');
 end;
 
-create trigger end_step__end
-instead of insert on end_step
+create trigger _end_step__end
+instead of insert on _end_step
 when exists (
     select 1
     from runs as r
@@ -196,8 +196,8 @@ begin
 end;
 
 -- A step claims what it writes, unless another one has.
-create trigger claim_files__claim_step
-instead of insert on claim_files
+create trigger _claim_files__claim_step
+instead of insert on _claim_files
 begin
     insert or ignore into write_claims (turn_id, path, run_id)
     select turn_id, path, child_run_id

@@ -84,7 +84,7 @@ def _run(count: int, limit: int) -> Iterator[engine.Database]:
         attributes = f'{{"model":"none","context_limit":{limit}}}'
         db.insert("verb_set", run="bench", path="run://bench", body="Read all.", attributes=attributes)
         _write(db, range(count), "first")
-        db.insert("begin_turn", run="bench")
+        db.insert("_begin_turn", run="bench")
         yield db
 
 
@@ -103,8 +103,8 @@ def _answer(db: engine.Database) -> None:
     """Say something in the open turn, so that the next one begins; the log stays as it is but for two lines."""
     response = f'<update status="102">{_turn(db)} is read</update>'
     db.execute("update turns set response = ? where id = ?", (response, _turn(db)))
-    db.insert("dispatch", run="bench")
-    db.insert("begin_turn", run="bench")
+    db.insert("_dispatch", run="bench")
+    db.insert("_begin_turn", run="bench")
 
 
 def _cpu_ms(work: Callable[[], None]) -> float:

@@ -53,9 +53,9 @@ def _fill(db: engine.Database, count: int) -> int:
         for number in range(count):
             body = f"{number} ".ljust(BYTES, "x")
             db.insert("verb_set", run="bench", path=f"known://entry/{number}", body=body, visibility="visible")
-    db.insert("begin_turn", run="bench")
+    db.insert("_begin_turn", run="bench")
     turn_id = db.value("select id from turns")
-    db.insert("prepare_packet", turn_id=turn_id)
+    db.insert("_prepare_packet", turn_id=turn_id)
     return int(turn_id)
 
 

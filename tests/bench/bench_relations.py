@@ -41,7 +41,10 @@ def _graph(db: engine.Database, count: int) -> list[Line]:
     last = f"n{count - 1}"
     return [
         Line(
-            "import of nodes", _ms(db, "insert into import_nodes (body) values (?)", json.dumps(nodes)), "ms", note=note
+            "import of nodes",
+            _ms(db, "insert into verb_import_nodes (body) values (?)", json.dumps(nodes)),
+            "ms",
+            note=note,
         ),
         Line("ancestors of a node", _ms(db, "select * from node_ancestors where node = ?", last), "ms", note=note),
         Line(
@@ -51,14 +54,14 @@ def _graph(db: engine.Database, count: int) -> list[Line]:
         Line("all leaves", _ms(db, "select * from leaf_nodes"), "ms", note=note),
         Line(
             "an edge of a node with nothing below it",
-            _ms(db, "insert into set_node (node, parents) values ('new', ?)", json.dumps([last])),
+            _ms(db, "insert into verb_set_node (node, parents) values ('new', ?)", json.dumps([last])),
             "ms",
             note="no walk",
         ),
         Line(
             "an edge that is checked over the whole graph",
-            _ms(db, "insert into set_node (node, parents) values ('n1', ?)", '["n0"]')
-            + _ms(db, f"insert into set_node (node, parents) select '{last}', ?", json.dumps([f"n{count - 2}"])),
+            _ms(db, "insert into verb_set_node (node, parents) values ('n1', ?)", '["n0"]')
+            + _ms(db, f"insert into verb_set_node (node, parents) select '{last}', ?", json.dumps([f"n{count - 2}"])),
             "ms",
             note="two edges",
         ),

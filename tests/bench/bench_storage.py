@@ -127,7 +127,7 @@ def _start(db: engine.Database, model: str) -> None:
 def _write(
     db: engine.Database, path: str, text: str, attributes: str | None = None, visibility: str | None = None
 ) -> None:
-    db.insert("write_entry", run_id=1, path=path, body=text, attributes=attributes, visibility=visibility)
+    db.insert("_write_entry", run_id=1, path=path, body=text, attributes=attributes, visibility=visibility)
 
 
 def _bytes(db: engine.Database) -> int:

@@ -102,7 +102,7 @@ def _fill(db: engine.Database, entries: int) -> None:
         for number in range(entries):
             body = f"needle {number} of topic {number % 1000} {_FILLER}"[:BYTES]
             db.insert(
-                "write_entry",
+                "_write_entry",
                 run_id=1,
                 path=f"https://docs.example/{number % 1000}/{number}",
                 body=body,

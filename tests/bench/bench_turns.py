@@ -114,7 +114,7 @@ def _resume(folder: Path) -> float:
     """Wall milliseconds to open the file and to read the next step, as a resume does."""
     began = time.perf_counter()
     with closing(engine.open(folder / "bench.db")) as db:
-        assert db.value("select step from next_steps where run = 'bench'") == "end"
+        assert db.value("select step from _next_steps where run = 'bench'") == "end"
         return 1000 * (time.perf_counter() - began)
 
 

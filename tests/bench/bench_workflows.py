@@ -22,19 +22,19 @@ TIMES = 20
 def bench_workflows(steps: int = STEPS) -> list[Line]:
     """Milliseconds of CPU with so many steps: read, start; with a half completed ask what is ready, begin one, end it."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, closing(engine.open(Path(folder) / "w.db")) as db:
-        reading = _ms(lambda: db.insert("write_workflow", syntax="jsonc", text=_text(steps)))
-        starting = _ms(lambda: db.insert("start_workflow", run="wf", workflow_id=1))
+        reading = _ms(lambda: db.insert("verb_write_workflow", syntax="jsonc", text=_text(steps)))
+        starting = _ms(lambda: db.insert("verb_start_workflow", run="wf", workflow_id=1))
         db.execute("update step_runs set state = 'running' where layer <= :half", {"half": steps // WIDTH // 2})
         db.execute("update step_runs set state = 'completed' where state = 'running'")
-        ready = "select step from ready_steps where run_id = 1 limit 8"
+        ready = "select step from _ready_steps where run_id = 1 limit 8"
         asking = min(_ms(lambda: db.rows(ready)) for _ in range(TIMES))
-        everything = min(_ms(lambda: db.rows("select step from ready_steps where run_id = 1")) for _ in range(TIMES))
+        everything = min(_ms(lambda: db.rows("select step from _ready_steps where run_id = 1")) for _ in range(TIMES))
         one = db.rows(ready)[0]["step"]
-        beginning = _ms(lambda: db.insert("start_step", run="wf", step=one, prompt="Do it"))
+        beginning = _ms(lambda: db.insert("_start_step", run="wf", step=one, prompt="Do it"))
         loop = db.value("select max(id) from loops")
         db.insert("_move_loop", loop_id=loop, status=102)
         db.insert("_move_loop", loop_id=loop, status=200)
-        ending = _ms(lambda: db.insert("end_step", run="wf", step=one))
+        ending = _ms(lambda: db.insert("_end_step", run="wf", step=one))
     return [
         Line(f"workflows: read {steps:,} steps and store them", reading, "ms"),
         Line("workflows: start a run of them", starting, "ms"),

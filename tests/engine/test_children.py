@@ -64,7 +64,7 @@ def test_a_child_has_what_its_parent_may_do(db: engine.Database) -> None:
 
 def test_a_child_has_no_more_seconds_than_its_parent_has_left(db: engine.Database) -> None:
     begin(db, "demo", max_seconds=1000)
-    db.insert("begin_turn", run="demo")
+    db.insert("_begin_turn", run="demo")
     assert 900 < config_of(db, start(db, "demo", max_seconds=5000))["max_seconds"] <= 1000
     assert config_of(db, start(db, "demo", max_seconds=5))["max_seconds"] == 5
     assert 900 < config_of(db, start(db, "demo"))["max_seconds"] <= 1000

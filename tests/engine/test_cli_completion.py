@@ -141,6 +141,6 @@ def _type(side: int, text: str, expected: str) -> None:
 def test_skills_and_personas_are_offered(told: Path) -> None:
     with library.open(database(told)) as db:
         of = {"scope": "global", "kind": "file", "origin": "added", "source": "x", "made_of": "x", "added_by": "test"}
-        db.insert("write_skill", name="release", description="Releases.", body="Do it.", files="{}", **of)
+        db.insert("verb_write_skill", name="release", description="Releases.", body="Do it.", files="{}", **of)
     assert offered(told, "skills", "show", "re") == ["release"]
     assert offered(told, "run", "--persona", "rev") == ["reviewer"]

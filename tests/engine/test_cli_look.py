@@ -501,13 +501,13 @@ def test_sql_lists_the_views_with_what_they_show(folder: Path) -> None:
     """Spec: @people_views."""
     rows = json.loads(engine(folder, "sql", "--views", "--json").stdout)
     shows = {row["view"]: row["shows"] for row in rows}
-    assert shows["command_bodies"] == "The body of each command."
+    assert shows["_command_bodies"] == "The body of each command."
     assert {view for view, sentence in shows.items() if not re.fullmatch(r"[A-Z].{12,}[^.:]\.", sentence)} == set()
     assert {view for view, sentence in shows.items() if "select " in sentence} == set()
     assert [*shows] == sorted(shows)
-    assert not {"begin_turn", "_answers", "invariant_history"} & set(shows)
+    assert not {"_begin_turn", "_answers", "_invariant_history"} & set(shows)
     table = engine(folder, "sql", "--views").stdout
-    assert re.search(r"^command_bodies +The body of each command\.$", table, re.MULTILINE)
+    assert re.search(r"^_command_bodies +The body of each command\.$", table, re.MULTILINE)
     assert engine(folder, "sql").returncode == 2
     assert engine(folder, "sql", "--views", "select 1").returncode == 2
 
@@ -555,12 +555,12 @@ def test_sql_changes_nothing(folder: Path, query: str) -> None:
 
 
 def test_shell_answers_statements_and_dot_commands(folder: Path) -> None:
-    typed = ".tables\nselect run,\n  status from run_overview;\n.schema next_steps\n.help\n.quit\nselect 1;\n"
+    typed = ".tables\nselect run,\n  status from run_overview;\n.schema _next_steps\n.help\n.quit\nselect 1;\n"
     done = engine(folder, "shell", stdin=typed)
     assert done.returncode == 0
     assert "run_overview" in done.stdout
     assert "run   status\ndemo  200" in done.stdout
-    assert "CREATE VIEW next_steps" in done.stdout
+    assert "CREATE VIEW _next_steps" in done.stdout
     assert "\ndoors\n" in done.stdout
     assert "  _" not in done.stdout.partition("run   status")[0]
     assert ".quit" in done.stdout

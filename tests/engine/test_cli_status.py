@@ -60,7 +60,7 @@ def test_a_run_whose_driver_is_dead_is_stopped(waiting: Path) -> None:
 
         dead = identity.ProcessIdentity(**{**json.loads(identity.this_process().to_json()), "pid": gone.pid})
         db.resolve("demo", accept=False)
-        db.insert("claim_lease", run="demo", token="t", holder=dead.to_json())
+        db.insert("_claim_lease", run="demo", token="t", holder=dead.to_json())
     (work,) = told(waiting, "status", "--json")["work"]
     assert (work["state"], work["waits_for"], work["driver"]["state"]) == ("stopped", "driver", "dead")
     assert "engine resume demo" in engine(waiting, "status").stderr
@@ -163,11 +163,11 @@ def test_a_tool_that_is_offered_now_is_not_removed(db: library.Database) -> None
 
     db.use_tools(AppTools([refund]))
     db.insert("verb_set", run="demo", path="run://demo", body="go")
-    db.insert("claim_lease", run="demo", token="t", holder="{}")
+    db.insert("_claim_lease", run="demo", token="t", holder="{}")
     db.offer_tools("demo", "t")
     assert db.value("select offered from tool_list where name = 'refund'") == 1
     with pytest.raises(library.Conflict, match="the driver of run demo offers it"):
-        db.insert("remove_tool", name="refund")
-    db.insert("release_lease", token="t")
-    db.insert("remove_tool", name="refund")
+        db.insert("verb_remove_tool", name="refund")
+    db.insert("_release_lease", token="t")
+    db.insert("verb_remove_tool", name="refund")
     assert db.value("select count(*) from tools where name = 'refund'") == 0

@@ -54,7 +54,7 @@ def test_a_lease_of_a_clock_that_was_put_back_keeps_nobody_out() -> None:
         begin(db, "demo")
         clock.now += YEARS_MS
         # a holder of another boot, of which nobody can say whether it lives
-        db.insert("claim_lease", run="demo", token="theirs", holder=ELSEWHERE, replaces=None)
+        db.insert("_claim_lease", run="demo", token="theirs", holder=ELSEWHERE, replaces=None)
         with pytest.raises(engine.Conflict, match="another process drives it"):
             Lease(db, "demo").__enter__()
         clock.now = START_MS

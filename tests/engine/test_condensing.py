@@ -77,9 +77,11 @@ def test_what_the_engine_says_takes_no_place_of_a_result(db: engine.Database, tm
     results = [f"log://turn_1/get/{number}" for number in range(5)]
     said = ["log://turn_1/error/budget", "log://turn_1/budget/condensed", "log://turn_1/update/long"]
     for path in [*results, *said]:
-        db.insert("write_entry", run_id=run, path=path, body=path + LONG, writer="system", turn=1, visibility="visible")
+        db.insert(
+            "_write_entry", run_id=run, path=path, body=path + LONG, writer="system", turn=1, visibility="visible"
+        )
     db.insert("verb_set", run="demo", path="run://demo", body="On", attributes="{}")
-    db.insert("begin_turn", run="demo")
+    db.insert("_begin_turn", run="demo")
     assert [row["path"] for row in db.rows("select path from _condensable_results")] == results[:1]
 
 
@@ -125,7 +127,7 @@ def test_a_run_that_was_delegated_to_has_a_ratio_of_its_own(
         db.insert("verb_set", run=run, path=f"run://{run}", body="Go", attributes='{"model":"m"}')
     db.execute("update settings set value = ? where name = 'delegated_condense_ratio'", (setting,))
     for run in ("parent", "child", "fork"):
-        db.insert("begin_turn", run=run)
+        db.insert("_begin_turn", run=run)
     found = db.rows(
         "select r.alias, q.ratio from _condense_ratios as q join turns as t on t.id = q.turn_id "
         "join runs as r on r.id = t.run_id"

@@ -101,7 +101,7 @@ def test_a_project_loosens_nothing_until_this_user_confirms_it(folder: Path) -> 
     assert told(copy, "sandbox_memory") == ("4096", "default")
     # what is in the file does not confirm itself
     with library.open(database(folder)) as db:
-        db.insert("set_layer", name="sandbox_memory", layer="project", value="9", confirmed=1)
+        db.insert("_set_layer", name="sandbox_memory", layer="project", value="9", confirmed=1)
     engine(folder, "config", "min_cycles=3")
     with library.open(database(folder), read_only=True) as db:
         assert db.value("select value from settings where name = 'sandbox_memory'") == "4096"

@@ -236,8 +236,8 @@ def test_the_tiers_of_known_models(db: engine.Database, own: str, asked: str, al
     own_rows = "('Mine/*LARGE*', '', 1), ('*Small*', '', 3), ('Cheap/claude-*', '', 4), ('cheap/*', '', 3)"
     db.execute(f"insert into model_tiers (pattern, effort, tier) values {own_rows}")
     begin(db, "demo", model=own, max_depth=1)
-    db.insert("claim_lease", run="demo", token="t", holder="{}")
-    db.insert("offer_delegation", run="demo", lease="t")
+    db.insert("_claim_lease", run="demo", token="t", holder="{}")
+    db.insert("_offer_delegation", run="demo", lease="t")
     db.execute("update leases set expires_at = 0")
     turn(db, "demo", gives("part", model=asked))
     refusal = db.value("select refusal from _delegation_refusals")

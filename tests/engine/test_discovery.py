@@ -292,7 +292,7 @@ def test_files_of_skills_are_found(db: engine.Database, tmp_path: Path, letters:
     ]
     skills.add(db, of_path(tmp_path / "shop/.agents/skills/sign"), scope=skills.GLOBAL, by="test")
     assert "skill://sign/details.md" in names(db, "wombat", scopes=["global"])
-    db.insert("forget_skill", scope="global", name="pack")
+    db.insert("verb_forget_skill", scope="global", name="pack")
     assert "skill://pack/how.md" not in names(db, "quokka")
 
 

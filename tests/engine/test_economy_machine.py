@@ -86,7 +86,7 @@ class Economy(RuleBasedStateMachine):
         if not self.send(run, turn_id):
             return
         for _ in range(refusals):
-            self.step(lambda: self.db.insert("fail_call", turn_id=turn_id, status=413, message="too long"))
+            self.step(lambda: self.db.insert("_fail_call", turn_id=turn_id, status=413, message="too long"))
             if self.db.value("select phase = 'assembling' from turns where id = ?", (turn_id,)):
                 self.forget(run, turn_id)
             if not self.send(run, turn_id, refused=True):
@@ -105,7 +105,7 @@ class Economy(RuleBasedStateMachine):
                 Performer(self.db, None, threading.Event()).perform(run_id)
             else:
                 assert self.next(run) == "dispatch"
-                self.step(lambda: self.db.insert("dispatch", run=run))
+                self.step(lambda: self.db.insert("_dispatch", run=run))
 
     def step(self, act: Callable[[], None]) -> None:
         """Do a step; where a kill is due, first begin it, lose it with the process, and open the file again."""
@@ -122,11 +122,11 @@ class Economy(RuleBasedStateMachine):
             Performer(self.db, None, threading.Event()).perform(run_id)
         if self.next(run) == "end":
             begin(self.db, run, "And then this", **self.loop)
-        self.step(lambda: self.db.insert("begin_turn", run=run))
+        self.step(lambda: self.db.insert("_begin_turn", run=run))
         return int(self.db.value("select max(id) from turns"))
 
     def next(self, run: str) -> str:
-        return str(self.db.value("select step from next_steps where run = ?", (run,)))
+        return str(self.db.value("select step from _next_steps where run = ?", (run,)))
 
     def send(self, run: str, turn_id: int, refused: bool = False) -> bool:
         """Render and offer until the packet goes out or the loop ends; check what must hold on the way."""

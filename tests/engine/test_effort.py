@@ -144,8 +144,8 @@ def test_a_tier_goes_by_the_effort_of_run_and_alias(
     for alias, effort in (("quick", "low"), ("thorough", "xhigh"), ("unsaid", None)):
         db.insert("models", alias=alias, actual="openai/gpt-5-codex", effort=effort, created_at=0)
     begin(db, "demo", model=own, max_depth=1, **({"effort": of_run} if of_run else {}))
-    db.insert("claim_lease", run="demo", token="t", holder="{}")
-    db.insert("offer_delegation", run="demo", lease="t")
+    db.insert("_claim_lease", run="demo", token="t", holder="{}")
+    db.insert("_offer_delegation", run="demo", lease="t")
     db.execute("update leases set expires_at = 0")
     turn(db, "demo", gives("part", model=asked))
     refusal = db.value("select refusal from _delegation_refusals")

@@ -110,13 +110,13 @@ def test_what_a_driver_was_told_holds_while_it_drives(tmp_path: Path, monkeypatc
         db.insert("verb_set", run="demo", path="run://demo", body="go")
     monkeypatch.setenv("ENGINE_MAX_STRIKES", "7")
     with library.open(path, config=True) as driver:
-        driver.insert("claim_lease", run="demo", token="t", holder="{}")
+        driver.insert("_claim_lease", run="demo", token="t", holder="{}")
     monkeypatch.delenv("ENGINE_MAX_STRIKES")
     monkeypatch.setenv("ENGINE_MAX_JOBS", "9")
     query = "select name, value from setting_layers where layer = 'env' order by name"
     with library.open(path, config=True) as other:
         assert other.tuples(query) == [("max_jobs", "9"), ("max_strikes", "7")]
-        other.insert("release_lease", token="t")
+        other.insert("_release_lease", token="t")
     with library.open(path, config=True) as later:
         assert later.tuples(query) == [("max_jobs", "9")]
 
@@ -126,7 +126,7 @@ def test_an_app_that_sets_what_the_environment_says_is_kept_for_later(monkeypatc
     with library.open(":memory:", config=True) as db:
         db.execute("update settings set value = '5' where name = 'max_strikes'")
         assert db.value("select value from settings where name = 'max_strikes'") == "7"
-        db.insert("unset_layer", name="max_strikes", layer="env")
+        db.insert("_unset_layer", name="max_strikes", layer="env")
         assert db.value("select value from settings where name = 'max_strikes'") == "5"
 
 

@@ -108,7 +108,7 @@ def by_model(operation: tuple[str, str, str]) -> str:
 
 def write_file(db: engine.Database, text: str) -> None:
     db.insert(
-        "report_file",
+        "_report_file",
         project_id=1,
         path="notes.md",
         kind="text",
@@ -121,19 +121,19 @@ def write_file(db: engine.Database, text: str) -> None:
 
 def one_turn(db: engine.Database, run: str, response: str, too_large: bool) -> tuple[int, View]:
     """Take one turn; returns its number and what was in view when its packet was taken."""
-    db.insert("begin_turn", run=run)
+    db.insert("_begin_turn", run=run)
     row: Any = db.row(
         "select t.id, t.sequence from turns as t join runs as r on r.id = t.run_id "
         "where r.alias = ? and t.phase = 'assembling'",
         (run,),
     )
     if too_large:
-        db.insert("submit_packet", turn_id=row["id"], chars=1_000_000)
-    db.insert("submit_packet", turn_id=row["id"], chars=10)
+        db.insert("_submit_packet", turn_id=row["id"], chars=1_000_000)
+    db.insert("_submit_packet", turn_id=row["id"], chars=10)
     seen = seen_by(db, run)
     db.execute("update turns set response = ? where id = ? and phase = 'asking'", (response, row["id"]))
     if db.value("select phase = 'answered' from turns where id = ?", (row["id"],)):
-        db.insert("dispatch", run=run)
+        db.insert("_dispatch", run=run)
     return row["sequence"], seen
 
 
@@ -141,7 +141,7 @@ def play(db: engine.Database, turns: list[Any], run: str = "demo") -> dict[int, 
     """Play `turns` and return what each one saw."""
     past: dict[int, View] = {}
     for before, during, too_large in turns:
-        if db.value("select step = 'end' from next_steps where run = ?", (run,)):
+        if db.value("select step = 'end' from _next_steps where run = ?", (run,)):
             begin(db, run, "Go on")
         for operation in before:
             by_client(db, run, operation)

@@ -106,7 +106,7 @@ def drive(folder: Path, interruption: Interruption | None, where: str) -> tuple[
             db.connection.exec_trace = None
         else:
             db.run("Go", model=model, run="demo", root=root, **asked, **options)
-        if db.value("select step <> 'end' from next_steps where run = 'demo'"):
+        if db.value("select step <> 'end' from _next_steps where run = 'demo'"):
             assert db.value("select status in (102, 202) or status = 100 from runs")
             db.resume("demo", **options)
         found = told(db, root)

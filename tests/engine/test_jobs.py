@@ -510,10 +510,10 @@ def test_engine_stream_prints_the_text_that_is_kept_into_a_pipe(folder: Path) ->
 
 
 FOUND = (
-    "insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text) "
+    "insert into _report_file (project_id, path, kind, size, mtime_ns, sha256, text) "
     "values (1, 'a', 'text', 4, :n, :n, :n)"
 )
-SCANNED = "insert into sync_files (run_id, turn_id) select 1, max(id) from turns"
+SCANNED = "insert into _sync_files (run_id, turn_id) select 1, max(id) from turns"
 ACCEPTED = "insert into resolutions (run_id, decision, decided_by) values (1, 'accept', 'Ada')"
 
 
@@ -536,14 +536,14 @@ def test_what_a_job_changes_is_its_own_until_it_has_ended() -> None:
 
     with fresh(clock=Clock(step=5)) as db:
         begin(db, "demo")
-        job = "insert into start_job (effect_id, identity) select effect_id, '{}' from pending_effects"
+        job = "insert into _start_job (effect_id, identity) select effect_id, '{}' from _pending_effects"
         next_turn(db, '<sh background="1">serve</sh>', ACCEPTED, job)
         next_turn(db, "<think>a</think>")
-        started = "insert into start_effect (effect_id) select effect_id from pending_effects"
-        ended = "insert into finish_effect (effect_id, state) select effect_id, 'resolved' from pending_effects"
+        started = "insert into _start_effect (effect_id) select effect_id from _pending_effects"
+        ended = "insert into _finish_effect (effect_id, state) select effect_id, 'resolved' from _pending_effects"
         next_turn(db, "<sh>make</sh>", ACCEPTED, started, ended)
         next_turn(db, "<think>b</think>")
-        db.insert("finish_job", effect_id=1, exit_code=0)
+        db.insert("_finish_job", effect_id=1, exit_code=0)
         next_turn(db, "<think>c</think>")
         next_turn(db, "<think>d</think>")
         found = db.tuples("select turn, cause, command, decided_by from file_changes order by created_at")

@@ -252,7 +252,7 @@ def test_an_abort_ends_what_a_run_and_its_children_keep(db: engine.Database, roo
     assert db.value(ALIVE) == 2
     assert db.value("select count(distinct run_id) from jobs") == 2
     with pytest.raises(NotFound, match="'nobody': there is no such run"):
-        db.insert("end_kept_jobs", run="nobody")
+        db.insert("_end_kept_jobs", run="nobody")
     # by SQL only: db.abort is the same
     db.insert("verb_set", run="demo", path="run://demo", state="cancelled", outcome="enough")
     db.kept_jobs.wait()

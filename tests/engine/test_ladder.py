@@ -148,7 +148,7 @@ def test_a_provider_that_counts_far_less_is_believed_within_reason(db: engine.Da
             model = script(tmp_path, {"text": DONE, "usage": {"prompt_tokens": prompt_tokens}})
             other.run("Go", model=model, run="demo")
             begin(other, "demo", "On", model=model)
-            other.insert("begin_turn", run="demo")
+            other.insert("_begin_turn", run="demo")
             assert other.value("select chars_per_token from loops where sequence = 2") == pytest.approx(rate, abs=0.1)
 
 
@@ -229,14 +229,14 @@ def test_a_kill_between_two_steps_goes_on_from_there(tmp_path: Path, refused: bo
             attributes=json.dumps({"model": model, "context_limit": limit}),
         )
         turn(db, "demo", notes(8) + GO_ON)
-        db.insert("begin_turn", run="demo")
+        db.insert("_begin_turn", run="demo")
         turn_id = db.value("select id from turns where phase = 'assembling'")
         if refused:
-            db.insert("submit_packet", turn_id=turn_id, chars=20000)
-            db.insert("open_call", turn_id=turn_id)
-            db.insert("fail_call", turn_id=turn_id, status=413, message="too long")
+            db.insert("_submit_packet", turn_id=turn_id, chars=20000)
+            db.insert("_open_call", turn_id=turn_id)
+            db.insert("_fail_call", turn_id=turn_id, status=413, message="too long")
         else:
-            db.insert("submit_packet", turn_id=turn_id, chars=4 * limit)
+            db.insert("_submit_packet", turn_id=turn_id, chars=4 * limit)
         assert db.row("select phase, ladder from turns where id = ?", (turn_id,)) == {
             "phase": "assembling",
             "ladder": 4,

@@ -30,7 +30,7 @@ ELSEWHERE = identity.ProcessIdentity("another boot", 1, "1", "another machine", 
 
 
 def claim(db: engine.Database, token: str, **columns: Any) -> None:
-    db.insert("claim_lease", run="demo", token=token, holder=columns.pop("holder", ELSEWHERE), **columns)
+    db.insert("_claim_lease", run="demo", token=token, holder=columns.pop("holder", ELSEWHERE), **columns)
 
 
 def test_a_second_driver_is_refused_while_the_first_is_there(tmp_path: Path) -> None:
@@ -60,14 +60,14 @@ def test_a_lease_is_given_back_when_driving_breaks(db: engine.Database, tmp_path
 
 
 DOORS: dict[str, Callable[[engine.Database, str | None], None]] = {
-    "begin_turn": lambda db, token: db.insert("begin_turn", run="demo", lease=token),
-    "submit_packet": lambda db, token: db.insert("submit_packet", turn_id=1, chars=100, lease=token),
+    "_begin_turn": lambda db, token: db.insert("_begin_turn", run="demo", lease=token),
+    "_submit_packet": lambda db, token: db.insert("_submit_packet", turn_id=1, chars=100, lease=token),
     "turns.response": lambda db, token: db.execute(
         "update turns set response = '<sh>ls</sh>', lease = ? where id = 1", (token,)
     ),
-    "dispatch": lambda db, token: db.insert("dispatch", run="demo", lease=token),
-    "start_effect": lambda db, token: db.insert("start_effect", effect_id=1, identity=None, lease=token),
-    "append_output": lambda db, token: db.insert("append_output", effect_id=1, channel=1, text="out", lease=token),
+    "dispatch": lambda db, token: db.insert("_dispatch", run="demo", lease=token),
+    "_start_effect": lambda db, token: db.insert("_start_effect", effect_id=1, identity=None, lease=token),
+    "_append_output": lambda db, token: db.insert("_append_output", effect_id=1, channel=1, text="out", lease=token),
     "effect_results": lambda db, token: db.insert("effect_results", effect_id=1, state="resolved", lease=token),
 }
 
@@ -88,19 +88,19 @@ def test_a_stale_token_is_refused_at_every_door(db: engine.Database, door: str, 
 def test_who_has_been_replaced_is_refused(db: engine.Database) -> None:
     begin(db, "demo")
     claim(db, "first")
-    db.insert("begin_turn", run="demo", lease="first")
+    db.insert("_begin_turn", run="demo", lease="first")
     claim(db, "second", replaces="first")
     with pytest.raises(Conflict):
-        db.insert("submit_packet", turn_id=1, chars=10, lease="first")
-    db.insert("submit_packet", turn_id=1, chars=10, lease="second")
+        db.insert("_submit_packet", turn_id=1, chars=10, lease="first")
+    db.insert("_submit_packet", turn_id=1, chars=10, lease="second")
     assert db.row("select phase, lease from turns") == {"phase": "asking", "lease": "second"}
 
 
 def test_a_late_answer_of_a_replaced_driver_changes_nothing(db: engine.Database) -> None:
     begin(db, "demo")
     claim(db, "first")
-    db.insert("begin_turn", run="demo", lease="first")
-    db.insert("submit_packet", turn_id=1, chars=10, lease="first")
+    db.insert("_begin_turn", run="demo", lease="first")
+    db.insert("_submit_packet", turn_id=1, chars=10, lease="first")
     claim(db, "second", replaces="first")
     with pytest.raises(Conflict, match="409 run demo: another process has taken over this run"):
         db.execute("update turns set response = 'late', lease = 'first' where id = 1")
@@ -280,7 +280,7 @@ def test_an_interruption_that_comes_with_the_release_leaves_no_lease() -> None:
         begin(db, "demo")
 
         def here(frame: FrameType, event: str) -> bool:
-            return event == "call" and frame.f_locals.get("target") == "release_lease"
+            return event == "call" and frame.f_locals.get("target") == "_release_lease"
 
         with interrupted(here), pytest.raises(KeyboardInterrupt), Lease(db, "demo"):
             pass

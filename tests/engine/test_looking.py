@@ -73,7 +73,7 @@ def test_looking_leaves_no_trace(folder: Path) -> None:
 
 def test_another_build_is_told_in_one_line_and_hinders_nobody(folder: Path) -> None:
     with library.open(database(folder), read_only=True) as db:
-        unused = db.value("select name from sqlite_schema where type = 'view' and name glob 'invariant_*' limit 1")
+        unused = db.value("select name from sqlite_schema where type = 'view' and name glob '_invariant_*' limit 1")
     change(database(folder), "update engine_meta set value = 'another' where key = 'sources'", f"drop view {unused}")
     before = database(folder).read_bytes()
     for command in LOOKING:

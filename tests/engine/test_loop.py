@@ -356,7 +356,7 @@ PIECES = st.sampled_from(
 def test_no_text_of_a_model_breaks_a_run(db: engine.Database, tmp_path: Path, answers: list[str]) -> None:
     result = db.run("Go", model=script(tmp_path, *answers, *[DONE] * 4))
     assert result.status in (200, 202, 204, 422, 499, 500)
-    assert (db.value("select step from next_steps where run = ?", (result.run,)) == "end") is (result.status != 202)
+    assert (db.value("select step from _next_steps where run = ?", (result.run,)) == "end") is (result.status != 202)
     if result.status == 202:
         db.abort(result.run)
 

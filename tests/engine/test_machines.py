@@ -118,10 +118,10 @@ def bring_to(db: engine.Database, phase: str) -> None:
         turn(db, "demo", "done")
         return
     steps = ("assembling", "asking", "answered", "dispatching")
-    db.insert("begin_turn", run="demo")
+    db.insert("_begin_turn", run="demo")
     if phase in steps[1:]:
-        db.insert("submit_packet", turn_id=1, chars=10)
+        db.insert("_submit_packet", turn_id=1, chars=10)
     if phase in steps[2:]:
         db.execute("update turns set response = '<sh>ls</sh>'")
     if phase in steps[3:]:
-        db.insert("dispatch", run="demo")
+        db.insert("_dispatch", run="demo")

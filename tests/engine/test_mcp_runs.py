@@ -103,7 +103,7 @@ def test_a_server_over_http_is_used_like_a_program(tmp_path: Path) -> None:
 def test_models_that_call_natively_are_given_the_schema(tmp_path: Path) -> None:
     with engine.open(tmp_path / "t.db", mcp=[office()]) as db:
         db.run("Go", run="demo", model=script(tmp_path, DONE))
-        found = db.value("select schema from turn_tools where name = 'office__slow'") or db.value(
+        found = db.value("select schema from _turn_tools where name = 'office__slow'") or db.value(
             "select schema from tools where name = 'office__slow'"
         )
         assert json.loads(found)["required"] == ["seconds"]

@@ -108,12 +108,12 @@ def test_what_another_process_took_over_is_not_stored(db: engine.Database, tmp_p
     with embedding(take_over), pytest.raises(EngineError, match=r"409 run demo: .*another process drives it"):
         db.run(PROMPT, run="demo", model=script(tmp_path, DONE), narrow_tools=1)
     assert not db.rows("select 1 from tool_narrowings")
-    assert db.value("select step from next_steps where run = 'demo'") == "prepare"
+    assert db.value("select step from _next_steps where run = 'demo'") == "prepare"
     db.execute("delete from leases")
-    db.execute("insert into end_preparation (run) values ('demo')")
-    assert db.value("select step from next_steps where run = 'demo'") == "render"
+    db.execute("insert into _end_preparation (run) values ('demo')")
+    assert db.value("select step from _next_steps where run = 'demo'") == "render"
     with pytest.raises(EngineError, match="409 run demo: nothing to prepare"):
-        db.execute("insert into end_preparation (run) values ('demo')")
+        db.execute("insert into _end_preparation (run) values ('demo')")
 
 
 def test_an_answer_from_the_cache_is_told(tmp_path: Path) -> None:

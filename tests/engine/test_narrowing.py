@@ -127,7 +127,7 @@ def test_a_native_model_is_given_what_it_is_told_of(db: engine.Database, tmp_pat
         (script(tmp_path, DONE),),
     )
     db.run(DELETE, run="demo", model="native", narrow_tools=1)
-    assert [row["name"] for row in db.rows("select name from turn_tools order by ordinal")] == told(db, 1)
+    assert [row["name"] for row in db.rows("select name from _turn_tools order by ordinal")] == told(db, 1)
 
 
 @pytest.mark.parametrize("most", [-1, 101])

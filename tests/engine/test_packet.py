@@ -135,7 +135,7 @@ ENTRIES = st.lists(
 def write_entries(db: engine.Database, entries: list[tuple[str, str, str, str]]) -> None:
     for number, (pattern, body, visibility, attributes) in enumerate(entries):
         db.execute(
-            "insert into write_entry (run_id, path, body, visibility, attributes, writer) values (1, ?, ?, ?, ?, 'plugin')",
+            "insert into _write_entry (run_id, path, body, visibility, attributes, writer) values (1, ?, ?, ?, ?, 'plugin')",
             (pattern.format(number), body, visibility, attributes),
         )
 
@@ -216,7 +216,7 @@ def test_the_counts_of_the_budget_are_those_of_the_context(entries: list[tuple[s
 def test_an_entry_states_what_it_costs(db: engine.Database) -> None:
     begin(db, "demo")
     db.insert("verb_set", run="demo", path="known://a", body="x" * 400)
-    db.insert("begin_turn", run="demo")
+    db.insert("_begin_turn", run="demo")
     text = db.value("select text from _packet_visible where turn_id = 1")
     stated = re.search(r'"tokens":(\d+)\}', text)
     assert stated
@@ -245,7 +245,7 @@ def test_what_an_entry_costs_is_what_its_text_measures(
             begin(db, "demo", prompt)
         entries += [("log://turn_9/x/{}", logged, "visible", "{}"), ("log://turn_9/y/{}", "", "summarized", "{}")]
         write_entries(db, entries)
-        db.insert("begin_turn", run="demo")
+        db.insert("_begin_turn", run="demo")
         turn_id = db.value("select id from turns where phase = 'assembling'")
         costs = db.rows("select * from _context_costs")
         whole = rendered_entries(db, turn_id)
@@ -317,7 +317,7 @@ def test_a_packet_of_remembered_rows_is_the_one_that_is_read_anew(changes: list[
     with fresh() as db:
         begin(db, "demo", "Go", context_limit=500_000)
         write_entries(db, [("known://{}", f"{number} {'x' * 600}", "visible", "{}") for number in range(120)])
-        db.insert("begin_turn", run="demo")
+        db.insert("_begin_turn", run="demo")
         renderer = Renderer(db)
         for step, (number, change) in enumerate([(0, "none"), *changes]):
             path = f"known://{number}"
@@ -330,9 +330,9 @@ def test_a_packet_of_remembered_rows_is_the_one_that_is_read_anew(changes: list[
             elif change == "loop":
                 renderer.offer(db.value("select id from turns where phase = 'assembling'"), None)
                 db.execute("update turns set response = ? where phase = 'asking'", (DONE,))
-                db.insert("dispatch", run="demo")
+                db.insert("_dispatch", run="demo")
                 begin(db, "demo", f"Go on {step}", context_limit=500_000)
-                db.insert("begin_turn", run="demo")
+                db.insert("_begin_turn", run="demo")
             elif change != "none":
                 db.insert("verb_set", run="demo", path=path, visibility=change)
             turn_id = db.value("select id from turns where phase = 'assembling'")

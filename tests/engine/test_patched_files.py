@@ -22,9 +22,9 @@ def prepare(db: engine.Database) -> None:
     begin(db, "demo", yolo=True, overwrite_unseen=True)
     for path, text in FILES.items():
         kind = "binary" if text is None else "text"
-        db.insert("report_file", project_id=1, path=path, kind=kind, size=9, mtime_ns=1, sha256=path, text=text)
+        db.insert("_report_file", project_id=1, path=path, kind=kind, size=9, mtime_ns=1, sha256=path, text=text)
     db.insert("file_constraints", project_id=1, pattern="ro.py", rule="readonly", created_at=0)
-    db.insert("sync_files", run_id=1)
+    db.insert("_sync_files", run_id=1)
 
 
 def patch(*sections: str) -> str:
@@ -55,7 +55,7 @@ def test_one_file_that_does_not_fit_leaves_the_others_as_they_are(section: str, 
         assert row is not None
         assert row["outcome"] == outcome
         assert message in row["message"]
-        assert db.rows("select 1 from pending_effects") == []
+        assert db.rows("select 1 from _pending_effects") == []
 
 
 @pytest.mark.parametrize(

@@ -247,11 +247,11 @@ def test_a_fork_and_a_purge_keep_what_others_sent(db: engine.Database, folder: P
     model = script(folder.parent, DONE)
     db.run("Again", run="other", fork="demo", model=model)
     assert db.value("select count(*) from pictures") == 1
-    db.insert("purge_run", run="other")
-    db.insert("sweep", due=1)
+    db.insert("verb_purge_run", run="other")
+    db.insert("_sweep", due=1)
     assert db.value("select count(*) from pictures") == 1
-    db.insert("purge_run", run="demo")
-    db.insert("sweep", due=1)
+    db.insert("verb_purge_run", run="demo")
+    db.insert("_sweep", due=1)
     assert db.value("select count(*) from pictures") == 0
 
 
@@ -261,4 +261,4 @@ def test_a_run_without_pictures_asks_for_none(db: engine.Database, folder: Path)
     db.connection.trace_v2(1, lambda event: seen.append(event["sql"]))
     drive(db, folder, f'<get path="a.txt"/>{GO_ON}', DONE)
     db.connection.trace_v2(0, None)
-    assert not [sql for sql in seen if "choose_pictures" in sql or "_unread_pictures" in sql]
+    assert not [sql for sql in seen if "_choose_pictures" in sql or "_unread_pictures" in sql]

@@ -164,10 +164,12 @@ def test_what_is_plain_is_neither_refused_nor_faulted() -> None:
     with fresh() as db:
         begin(db, "demo", max_turns=10_000)
         for answer in corpus():
-            db.insert("begin_turn", run="demo")
-            db.execute("insert into submit_packet (turn_id, chars) select id, 10 from turns where phase = 'assembling'")
+            db.insert("_begin_turn", run="demo")
+            db.execute(
+                "insert into _submit_packet (turn_id, chars) select id, 10 from turns where phase = 'assembling'"
+            )
             db.execute("update turns set response = ? where phase = 'asking'", (answer,))
-            db.insert("dispatch", run="demo", only=0)
+            db.insert("_dispatch", run="demo", only=0)
             for row in db.rows(
                 "select p.command_id, r.refusal, f.fault from _plain_commands as p "
                 "join _refusals as r on r.command_id = p.command_id "

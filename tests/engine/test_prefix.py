@@ -86,7 +86,7 @@ def test_the_summary_stays_whatever_is_shown_or_put_in_short(
     (workspace_dir / "notes.md").write_text(long)
     begin_in(db, workspace_dir)
     for scheme in ("known", "skill", "unknown"):
-        db.insert("write_entry", run_id=1, path=f"{scheme}://long", body=long, visibility="visible")
+        db.insert("_write_entry", run_id=1, path=f"{scheme}://long", body=long, visibility="visible")
     flips = [f'<set path="{path}" visibility="{way}"/>{GO_ON}' for way in ("summarized", "visible", "summarized")]
     model = script(tmp_path, '<get path="notes.md"/>' + GO_ON, "<think>hm</think>" + GO_ON, *flips, DONE)
     assert db.run("Look", run="demo", model=model, max_turns=9).status == 200

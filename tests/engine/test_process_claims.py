@@ -59,30 +59,30 @@ class Scene:
             self._start(client, client)
 
     def client_ends(self, client: str) -> None:
-        effect = self.db.value("select effect_id from claimed_processes where run = ?", (self.run,))
-        self.db.insert("finish_effect", effect_id=effect or 0, state="resolved", lease=client)
+        effect = self.db.value("select effect_id from _claimed_processes where run = ?", (self.run,))
+        self.db.insert("_finish_effect", effect_id=effect or 0, state="resolved", lease=client)
 
     def client_leaves(self, client: str) -> None:
         claims.release(self.db, client)
 
     def driver_comes(self) -> None:
-        self.db.insert("claim_lease", run=self.run, token="driver", holder="{}")
+        self.db.insert("_claim_lease", run=self.run, token="driver", holder="{}")
 
     def driver_looks(self) -> None:
         """What it finds now it begins later."""
-        step = self.db.value("select step from next_steps where run = ?", (self.run,))
-        query = "select effect_id from pending_effects as f join runs as r on r.id = f.run_id where r.alias = ?"
+        step = self.db.value("select step from _next_steps where run = ?", (self.run,))
+        query = "select effect_id from _pending_effects as f join runs as r on r.id = f.run_id where r.alias = ?"
         self._seen = self.db.value(query, (self.run,)) if step in ("perform", "confine") else None
 
     def driver_begins(self) -> None:
         if self._seen is not None:
             self._start("driver", "driver", self._seen)
             self._seen = None
-            self.db.insert("finish_effect", effect_id=self.begun_effect, state="resolved", lease="driver")
+            self.db.insert("_finish_effect", effect_id=self.begun_effect, state="resolved", lease="driver")
 
     def driver_goes(self) -> None:
         self._seen = None
-        self.db.insert("release_lease", token="driver")
+        self.db.insert("_release_lease", token="driver")
 
     def somebody_cancels(self) -> None:
         self.db.cancel(self.run, PATH, reason="enough")
@@ -93,7 +93,7 @@ class Scene:
             (self.run, PATH),
         )
         self.begun_effect = found
-        self.db.insert("start_effect", effect_id=found, lease=token)
+        self.db.insert("_start_effect", effect_id=found, lease=token)
         self.begun.append(who)
 
 
@@ -171,12 +171,12 @@ def test_a_driver_that_has_asked_lets_the_client_carry_it_out(tmp_path: Path, wo
         callbacks: Any = {"on_event": told, "on_proposal": asked if asks else None}
         result = db.run("Make it", run="demo", model=model, root=workspace_dir, sandbox="off", **callbacks)
         assert (result.status, (workspace_dir / "made.txt").exists()) == (202, False)
-        assert db.rows("select claimant, state from claimed_processes") == [{"claimant": "client", "state": "pending"}]
-        path = db.value("select path from claimed_processes")
+        assert db.rows("select claimant, state from _claimed_processes") == [{"claimant": "client", "state": "pending"}]
+        path = db.value("select path from _claimed_processes")
         claims.claim(db, "demo", path, "client")
-        effect = db.value("select effect_id from claimed_processes")
-        db.insert("start_effect", effect_id=effect, lease="client")
-        db.insert("finish_effect", effect_id=effect, state="resolved", lease="client", detail='{"exit_code":0}')
+        effect = db.value("select effect_id from _claimed_processes")
+        db.insert("_start_effect", effect_id=effect, lease="client")
+        db.insert("_finish_effect", effect_id=effect, state="resolved", lease="client", detail='{"exit_code":0}')
         assert db.resume("demo").answer == "Done."
         assert not (workspace_dir / "made.txt").exists()
 
@@ -257,7 +257,7 @@ def test_a_client_that_is_gone_leaves_it_to_the_server(tmp_path: Path) -> None:
                 assert "is run by another client" in message
                 other.call("run/resume", run="left")
         with server.client() as other:
-            wait_until(lambda: not other.call("sql", query="select 1 from claimed_processes"))
+            wait_until(lambda: not other.call("sql", query="select 1 from _claimed_processes"))
             assert not (folder / "made.txt").exists()
             assert other.call("run/resume", run="left")["resumed"]
             other.wait("run/state", run="left", status=200)

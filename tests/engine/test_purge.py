@@ -75,7 +75,7 @@ def test_full_text_search_finds_it_no_more(two: engine.Database) -> None:
     for run in ("keep", "gone"):
         number = two.value("select id from runs where alias = ?", (run,))
         path = f"https://example.test/{run}"
-        two.insert("write_entry", run_id=number, path=path, body=f"{run}: {SECRET}", visibility="visible")
+        two.insert("_write_entry", run_id=number, path=path, body=f"{run}: {SECRET}", visibility="visible")
     query = "select count(*) from content_search('swordfish')"
     assert two.value(query) == 2
     two.purge("gone")
@@ -102,7 +102,7 @@ def test_a_parent_stays_while_its_forks_do(two: engine.Database) -> None:
 
 def test_what_is_driven_or_not_there_is_refused(db: engine.Database) -> None:
     begin(db, "busy")
-    db.insert("claim_lease", run="busy", token="t", holder="{}", replaces=None)
+    db.insert("_claim_lease", run="busy", token="t", holder="{}", replaces=None)
     with pytest.raises(Conflict, match="409 run busy: is still being driven; stop it first"):
         db.purge("busy")
     with pytest.raises(NotFound, match="404 run 'none': there is no such run"):
@@ -113,7 +113,7 @@ def test_what_is_driven_or_not_there_is_refused(db: engine.Database) -> None:
 
 
 def test_a_kill_between_purge_and_sweep_leaves_only_what_is_swept_later(two: engine.Database) -> None:
-    two.insert("purge_run", run="gone")
+    two.insert("verb_purge_run", run="gone")
     assert two.value("select count(*) from known_entries where run = 'gone'") == 0
     assert two.value("select count(*) from _purges") == 1
     sweep(two)
@@ -122,7 +122,7 @@ def test_a_kill_between_purge_and_sweep_leaves_only_what_is_swept_later(two: eng
 
 
 def test_what_a_kill_left_is_swept_by_the_next_purge(two: engine.Database) -> None:
-    two.insert("purge_run", run="gone")
+    two.insert("verb_purge_run", run="gone")
     with pytest.raises(NotFound):
         two.purge("gone")
     assert two.value("select count(*) from _purges") == 0

@@ -272,13 +272,13 @@ def test_a_connection_of_the_standard_library_drives_a_run(tmp_path: Path) -> No
     connection.execute(
         """insert into verb_set (run, path, body, attributes) values ('demo', 'run://demo', 'Go', '{"model":"m"}')"""
     )
-    connection.execute("insert into begin_turn (run) values ('demo')")
-    connection.execute("insert into submit_packet (turn_id, chars) values (1, 10)")
+    connection.execute("insert into _begin_turn (run) values ('demo')")
+    connection.execute("insert into _submit_packet (turn_id, chars) values (1, 10)")
     connection.execute("update turns set response = ? where id = 1", (NOTE + DONE,))
-    connection.execute("insert into dispatch (run) values ('demo')")
+    connection.execute("insert into _dispatch (run) values ('demo')")
     assert connection.execute("select status, answer from loop_list").fetchall() == [(200, "Done.")]
     with pytest.raises(sqlite3.OperationalError):
-        connection.execute("insert into begin_turn (run) values ('demo')")
+        connection.execute("insert into _begin_turn (run) values ('demo')")
     assert connection.execute("select last_error()").fetchone() == ("409 run demo: nothing to do; give it a prompt",)
     connection.close()
     audit(path)

@@ -336,7 +336,7 @@ def test_what_a_function_prints_is_the_apps(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_a_connection_without_functions_has_no_program_for_them(db: engine.Database, tmp_path: Path) -> None:
-    statement = "explain insert into dispatch (run, lease) values ('demo', 'token')"
+    statement = "explain insert into _dispatch (run, lease) values ('demo', 'token')"
     plain = len(db.rows(statement))
     with opened(tmp_path / "other.db", engine.tool(name="other")(lambda: None)) as other:
         assert len(other.rows(statement)) > plain

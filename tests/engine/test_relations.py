@@ -88,16 +88,16 @@ def test_the_graph_is_what_a_dictionary_of_parents_says(
             if action == "remove":
                 expected = "404" if what not in graph else None
                 graph = graph if expected else without(graph, str(what), bool(how))
-                shared.insert("remove_node", node=what, **{"cascade": int(bool(how))})
+                shared.insert("verb_remove_node", node=what, **{"cascade": int(bool(how))})
             elif action == "set":
                 assert isinstance(how, set)
                 graph, expected = changed(graph, {str(what): how})
-                shared.insert("set_node", node=what, parents=json.dumps(sorted(how)))
+                shared.insert("verb_set_node", node=what, parents=json.dumps(sorted(how)))
             else:
                 assert isinstance(what, dict)
                 graph, expected = changed(graph, what)
                 body = [{"id": name, "parents": sorted(parents)} for name, parents in what.items()]
-                shared.insert("import_nodes", body=json.dumps(body))
+                shared.insert("verb_import_nodes", body=json.dumps(body))
         except library.EngineError as error:
             refused = str(error)[:3]
         assert refused == expected, (action, what, how, graph)
@@ -124,28 +124,28 @@ def test_what_is_exported_is_the_same_graph_again(tmp_path: Path) -> None:
         for i in range(300)
     ]
     with library.open(tmp_path / "a.db") as one, library.open(tmp_path / "b.db") as other:
-        one.insert("import_nodes", body=json.dumps(nodes[::-1]))
+        one.insert("verb_import_nodes", body=json.dumps(nodes[::-1]))
         exported = "[" + ",".join(body for (body,) in one.tuples("select body from node_exports")) + "]"
-        other.insert("import_nodes", body=exported)
+        other.insert("verb_import_nodes", body=exported)
         query = "select node, body from node_exports order by node"
         assert other.tuples(query) == one.tuples(query)
         assert other.value("select count(*) from edges") == 595
         with pytest.raises(Conflict, match=r"'n299', which is below it: n1 > n[23] > .* > n1$"):
-            other.insert("set_node", node="n1", parents='["n299"]')
+            other.insert("verb_set_node", node="n1", parents='["n299"]')
 
 
 def test_a_chain_of_any_length_is_walked(tmp_path: Path) -> None:
     length = 5_000
     body = json.dumps([{"id": f"n{i}", "parents": [f"n{i - 1}"] if i else []} for i in reversed(range(length))])
     with library.open(tmp_path / "t.db") as db:
-        db.insert("import_nodes", body=body)
+        db.insert("verb_import_nodes", body=body)
         assert db.value("select count(*) from node_descendants where node = 'n0'") == length - 1
         assert db.value(f"select count(*) from node_ancestors where node = 'n{length - 1}'") == length - 1
         with pytest.raises(Conflict, match=r"n0 > n1 > n2 .* > n11 > … > n0$"):
-            db.insert("set_node", node="n0", parents=f'["n{length - 1}"]')
+            db.insert("verb_set_node", node="n0", parents=f'["n{length - 1}"]')
         text = db.value("select relations_text(body, 2000) from _relation_texts where node = 'n0'")
         assert len(text.splitlines()) == 1_000
-        db.insert("remove_node", node="n0", **{"cascade": 1})
+        db.insert("verb_remove_node", node="n0", **{"cascade": 1})
         assert db.value("select count(*) from nodes") == 0
 
 

@@ -58,20 +58,20 @@ def test_idle_runs_are_archived_and_a_prompt_brings_them_back(
     for run in ("old", "new"):
         db.run("Go", run=run, model=model(tmp_path))
         clock.now += 20 * DAY
-    db.insert("archive_idle", days=30)
+    db.insert("verb_archive_idle", days=30)
     assert (names(db), names(db, archived=True)) == (["new"], ["old"])
     db.run("Again", run="old")
     assert names(db) == ["old", "new"]
     with pytest.raises(library.ValidationError, match="days must be a number above 0"):
-        db.insert("archive_idle", days=0)
+        db.insert("verb_archive_idle", days=0)
 
 
 def test_a_run_with_work_left_is_not_idle(db: library.Database, clock: Clock, tmp_path: Path) -> None:
     db.start("Go", run="queued", model=model(tmp_path))
     db.run("Go", run="waits", model=model(tmp_path, "<sh>make</sh>"), root=tmp_path)
     clock.now += 90 * DAY
-    db.insert("archive_idle", days=1)
-    db.insert("purge_idle", days=1)
+    db.insert("verb_archive_idle", days=1)
+    db.insert("verb_purge_idle", days=1)
     assert names(db) == ["queued", "waits"]
 
 
@@ -82,8 +82,8 @@ def test_the_settings_archive_and_remove_after_a_prompt_and_an_event_tells(
     clock.now += 40 * DAY
     db.run("Go", run="old", model=model(tmp_path))
     clock.now += 20 * DAY
-    db.insert("set_layer", name="archive_idle_days", layer="file", value="15")
-    db.insert("set_layer", name="retention_days", layer="file", value="50")
+    db.insert("_set_layer", name="archive_idle_days", layer="file", value="15")
+    db.insert("_set_layer", name="retention_days", layer="file", value="50")
     db.run("Go", run="today", model=model(tmp_path))
     assert (names(db), names(db, archived=True)) == (["today"], ["old"])
     told = json.loads(db.value("select detail from events where kind = 'retention.applied'"))
@@ -96,9 +96,9 @@ def test_a_run_that_others_came_from_is_removed_after_them(db: library.Database,
     db.run("Go", run="first", model=model(tmp_path))
     db.fork("first", "fork")
     clock.now += 10 * DAY
-    db.insert("purge_idle", days=5)
+    db.insert("verb_purge_idle", days=5)
     assert names(db) == ["first"]
-    db.insert("purge_idle", days=5)
+    db.insert("verb_purge_idle", days=5)
     assert names(db) == []
 
 
@@ -108,12 +108,12 @@ def test_children_rest_and_go_with_their_run(db: library.Database, clock: Clock,
     assert len(names(db)) == 2
     assert db.tuples("select run from idle_runs") == [("top",)]
     clock.now += 10 * DAY
-    db.insert("purge_idle", days=5)
+    db.insert("verb_purge_idle", days=5)
     assert names(db) == []
 
 
 def test_older_prompts_leave_the_log_beyond_max_history(db: library.Database, tmp_path: Path) -> None:
-    db.insert("set_layer", name="max_history", layer="file", value="1")
+    db.insert("_set_layer", name="max_history", layer="file", value="1")
     for number in range(4):
         db.run(f"Prompt number {number}", run="demo", model=model(tmp_path, *[f"answer {n}" for n in range(4)]))
     packet = db.value("select body from packet_texts where run = 'demo' and turn = 4 and role = 'user'")
@@ -124,7 +124,7 @@ def test_older_prompts_leave_the_log_beyond_max_history(db: library.Database, tm
 def test_titles_can_be_switched_off(db: library.Database, tmp_path: Path) -> None:
     db.run("Which port?", run="demo", model=model(tmp_path))
     assert db.value("select title from run_overview") == "Which port?"
-    db.insert("set_layer", name="auto_titles", layer="file", value="0")
+    db.insert("_set_layer", name="auto_titles", layer="file", value="0")
     assert db.value("select title from run_overview") is None
     db.describe("demo", "Ports")
     assert db.value("select title from run_overview") == "Ports"

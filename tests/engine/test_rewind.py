@@ -198,7 +198,7 @@ def test_open_proposals_stay_with_the_old_line(db: engine.Database, workspace_di
     assert [each["run"] for each in db.proposals()] == ["demo.1"]
     db.resolve("demo.1", accept=True)
     assert db.value(
-        "select count(*) from pending_effects as f join runs as r on r.id = f.run_id where alias = 'demo.1'"
+        "select count(*) from _pending_effects as f join runs as r on r.id = f.run_id where alias = 'demo.1'"
     )
 
 
@@ -217,7 +217,7 @@ def test_what_a_kill_left_is_finished_and_nothing_more(
     db: engine.Database, workspace_dir: Path, before: dict[str, str], after: dict[str, str]
 ) -> None:
     db.rewind("demo", 2, files=True, dry_run=True)  # scans
-    db.insert("rewind_run", run="demo", turn=2, files=1, leave='["made.bin"]', decided_by="Ada")
+    db.insert("verb_rewind_run", run="demo", turn=2, files=1, leave='["made.bin"]', decided_by="Ada")
     run_id = db.value("select id from runs where alias = 'demo'")
     Performer(db, None, threading.Event()).perform(run_id, requested=True)
     assert texts(workspace_dir) not in (before, after)

@@ -250,7 +250,7 @@ def test_modules_come_with_the_rows_that_need_them(tmp_path: Path, other: Path) 
     with engine.open(tmp_path / "one.db") as db, engine.open(other) as there:
         db.install("relations")
         begin(db, "demo")
-        db.insert("set_node", run="demo", node="north", type="place")
+        db.insert("verb_set_node", run="demo", node="north", type="place")
         path = exported(db, "demo", tmp_path)
         assert not there.has("relations")
         there.import_run(path, trust=True)

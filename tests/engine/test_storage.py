@@ -33,7 +33,7 @@ def fill(db: engine.Database, count: int, model: str = "scripted:none") -> None:
     with db.transaction():
         for number in range(count):
             body = f"{number} ".ljust(BODY, "x")
-            db.insert("write_entry", run_id=1, path=f"known://{number}", body=body, visibility="visible")
+            db.insert("_write_entry", run_id=1, path=f"known://{number}", body=body, visibility="visible")
 
 
 def test_a_turn_grows_the_file_by_its_text_and_at_most_8_kilobytes(db: engine.Database, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_part_is_kept_without_its_closing_fence_and_read_back_whole(
     db: engine.Database, part: str, shown: int, stored: str
 ) -> None:
     fill(db, 0)
-    db.insert("write_entry", run_id=1, path="known://a", body=part[len(FENCED) :][:shown] or "x")
+    db.insert("_write_entry", run_id=1, path="known://a", body=part[len(FENCED) :][:shown] or "x")
     content = db.value("select max(id) from contents")
     chunk = chunk_of(part, {"content_id": content, "body_chars": shown})
     number = PacketStore(db)._stored_chunks({part: chunk})[part]

@@ -35,14 +35,14 @@ def replay(db: engine.Database, packets: list[dict[str, Any]]) -> list[dict[str,
     for loop in range(1, last + 1):
         begin(db, "demo", "Go on", context_limit=10_000_000)
         for packet in (packet for packet in packets if packet["loop"] == loop):
-            db.insert("begin_turn", run="demo")
+            db.insert("_begin_turn", run="demo")
             turn_id = db.value("select max(id) from turns")
-            db.insert("submit_packet", turn_id=turn_id, chars=packet["chars"])
+            db.insert("_submit_packet", turn_id=turn_id, chars=packet["chars"])
             text = DONE if packet["turn"] % 7 == 0 else f"<update status='102'>{packet['turn']}</update>"
             db.execute(
                 "update turns set response = ?, prompt_tokens = ? where id = ?", (text, packet["tokens"], turn_id)
             )
-            db.insert("dispatch", run="demo")
+            db.insert("_dispatch", run="demo")
             estimated.append(
                 {**packet, "estimate": db.value("select context_tokens from turns where id = ?", (turn_id,))}
             )
@@ -98,12 +98,12 @@ def report(db: engine.Database, packets: list[tuple[int, int | None]], **attribu
     """One more prompt, a turn for each packet of so many characters and reported tokens; the rate of the prompt after it."""
     begin(db, "demo", context_limit=10_000_000, **attributes)
     for number, (chars, tokens) in enumerate(packets, 1):
-        db.insert("begin_turn", run="demo")
+        db.insert("_begin_turn", run="demo")
         turn_id = db.value("select max(id) from turns")
-        db.insert("submit_packet", turn_id=turn_id, chars=chars)
+        db.insert("_submit_packet", turn_id=turn_id, chars=chars)
         text = DONE if number == len(packets) else f"<update status='102'>{turn_id}</update>"
         db.execute("update turns set response = ?, prompt_tokens = ? where id = ?", (text, tokens, turn_id))
-        db.insert("dispatch", run="demo")
+        db.insert("_dispatch", run="demo")
     return float(db.value("select coalesce(chars_per_token, 0) from _loop_rates order by loop_id desc limit 1"))
 
 
@@ -141,7 +141,7 @@ def test_each_model_has_a_rate_of_its_own(db: engine.Database) -> None:
     report(db, GROWING, model="scripted:a")
     report(db, [(8000, 4000), (10000, 5000)], model="scripted:b")
     begin(db, "demo", model="scripted:a")
-    db.insert("begin_turn", run="demo")
+    db.insert("_begin_turn", run="demo")
     rates = db.rows("select model, chars_per_token from loops order by id")
     assert [(row["model"], round(row["chars_per_token"], 3)) for row in rates] == [
         ("scripted:a", 2.0), ("scripted:b", 2.0), ("scripted:a", 3.8)

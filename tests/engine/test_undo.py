@@ -184,11 +184,11 @@ def test_what_a_kill_left_is_finished_and_nothing_more(
     db.undo("demo", redo=True)
     now = texts(workspace_dir)
     # recorded, one of three files written, then killed
-    db.insert("undo_edits", run="demo", turn=3, decided_by="Ada")
+    db.insert("verb_undo_edits", run="demo", turn=3, decided_by="Ada")
     Performer(db, None, threading.Event()).perform(1, requested=True)
     assert now != texts(workspace_dir) != {**now, "src/util.py": "LIMIT = 10\n"}
     with pytest.raises(Conflict, match="was interrupted"):
-        db.insert("undo_edits", run="demo")
+        db.insert("verb_undo_edits", run="demo")
     halfway = texts(workspace_dir)
     looked = db.undo("demo", dry_run=True)
     assert (looked.status, changes(looked)) == (
@@ -212,7 +212,7 @@ def test_what_a_kill_left_is_finished_and_nothing_more(
 def test_a_file_that_changes_between_decision_and_effect_keeps_all_as_it_was(
     db: engine.Database, workspace_dir: Path, after: dict[str, str]
 ) -> None:
-    db.insert("undo_edits", run="demo", turn=2)
+    db.insert("verb_undo_edits", run="demo", turn=2)
     (workspace_dir / "notes.md").write_text("other\n")
     done = db.undo("demo")
     assert (done.status, (workspace_dir / "new.md").exists()) == (409, True)
@@ -226,7 +226,7 @@ def test_a_run_that_is_driven_is_refused(db: engine.Database, after: dict[str, s
     with Lease(db, "demo"), pytest.raises(Conflict, match="another process drives it"):
         db.again().undo("demo")
     with Lease(db, "demo"), pytest.raises(Conflict, match="is being driven"):
-        db.insert("undo_edits", run="demo")
+        db.insert("verb_undo_edits", run="demo")
     with pytest.raises(Conflict, match="inside a transaction"), db.transaction():
         db.undo("demo")
 

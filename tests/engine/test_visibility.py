@@ -29,19 +29,19 @@ BY = ["model", "client"]
 
 def shown(db: engine.Database, run: str = "demo") -> str:
     """All that the next packet of a run shows of entries; the turn it was begun for is ended again."""
-    db.insert("begin_turn", run=run)
+    db.insert("_begin_turn", run=run)
     turn_id = db.value("select max(id) from turns")
     views = ("_packet_summary", "_packet_visible", "_packet_log", "_packet_unknowns", "_packet_prompt")
     rows = [row for view in views for row in db.rows(f"select text from {view} where turn_id = ?", (turn_id,))]
-    db.insert("submit_packet", turn_id=turn_id, chars=100)
+    db.insert("_submit_packet", turn_id=turn_id, chars=100)
     db.execute("update turns set response = ? where id = ?", (f'<update status="102">{turn_id}</update>', turn_id))
-    db.insert("dispatch", run=run)
+    db.insert("_dispatch", run=run)
     return "\n".join(row["text"] for row in rows)
 
 
 def write(db: engine.Database, path: str, body: str, visibility: str) -> None:
     db.execute(
-        "insert into write_entry (run_id, path, body, visibility, writer) values (1, ?, ?, ?, 'plugin')",
+        "insert into _write_entry (run_id, path, body, visibility, writer) values (1, ?, ?, ?, 'plugin')",
         (path, body, visibility),
     )
 
@@ -72,8 +72,10 @@ def test_every_kind_of_entry_can_be_shown_shortened_and_put_away(db: engine.Data
     if by == "model":
         turn(db, "demo", f'<get path="{path}"/>{GO_ON}')
         if path.startswith("https"):  # a page that was not fetched is not asked for: the driver has nothing to do
-            db.execute("insert into finish_effect (effect_id, state) select effect_id, 'resolved' from pending_effects")
-            db.insert("dispatch", run="demo")
+            db.execute(
+                "insert into _finish_effect (effect_id, state) select effect_id, 'resolved' from _pending_effects"
+            )
+            db.insert("_dispatch", run="demo")
     else:
         db.insert("verb_get", run="demo", path=path)
     assert BODY.replace("\n", "\n\t").rstrip("\t") in shown(db).replace("\n\t", "\n").replace("\n", "\n\t")
@@ -100,7 +102,7 @@ def test_the_prompt_is_shortened_by_an_app_not_by_the_model(db: engine.Database)
     turn(db, "demo", f'<set path="prompt://1" visibility="archived"/>{GO_ON}')
     assert END in shown(db), "the task is not the model's to put away"
     db.execute(
-        "insert into write_entry (run_id, path, visibility, writer) values (1, 'prompt://1', 'summarized', 'plugin')"
+        "insert into _write_entry (run_id, path, visibility, writer) values (1, 'prompt://1', 'summarized', 'plugin')"
     )
     short = shown(db)
     assert END in short, "a question at its end stays in view"

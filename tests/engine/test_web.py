@@ -197,16 +197,16 @@ def test_a_fetch_that_a_kill_broke_off_is_done_again(db: engine.Database, tmp_pa
     site.routes["/"] = page("text", TEXT)
     path = f"{site.url}/"
     run = db.start("Look", run="demo", model=script(tmp_path, f'<get path="{path}"/>', DONE)).run
-    db.insert("begin_turn", run=run)
+    db.insert("_begin_turn", run=run)
     for door in (
-        "insert into submit_packet (turn_id, chars) select max(id), 100 from turns",
+        "insert into _submit_packet (turn_id, chars) select max(id), 100 from turns",
         "update turns set response = '<get path=\"" + path + "\"/>' where phase = 'asking'",
-        "insert into dispatch (run) values ('demo')",
-        "insert into start_effect (effect_id) select effect_id from pending_effects",
+        "insert into _dispatch (run) values ('demo')",
+        "insert into _start_effect (effect_id) select effect_id from _pending_effects",
     ):
         db.execute(door)
     assert site.asked == []
-    assert db.value("select step from next_steps where run = 'demo'") == "perform"
+    assert db.value("select step from _next_steps where run = 'demo'") == "perform"
     assert db.resume(run).status == 200
     assert db.value("select body from known_entries where path = ?", (path,)) == "text"
     assert len(site.asked) == 1

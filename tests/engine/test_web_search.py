@@ -168,7 +168,7 @@ class Asks:
 
 def open_tools(db: engine.Database, run: str) -> list[str]:
     of_run = "select id from loops where run_id = (select id from runs where alias = ?)"
-    return [row["name"] for row in db.rows(f"select name from loop_tools where loop_id in ({of_run})", (run,))]
+    return [row["name"] for row in db.rows(f"select name from _loop_tools where loop_id in ({of_run})", (run,))]
 
 
 @pytest.mark.parametrize(("own", "other"), [("none", "ddgs"), ("ddgs", "none")])
@@ -181,7 +181,7 @@ def test_each_driver_of_a_file_decides_for_its_own_run(
     assert ["search" in tools for tools in model.opened] == [other == "ddgs", own == "ddgs", own == "ddgs"]
     assert "search" not in open_tools(db, "demo")  # nobody drives it now
     with pytest.raises(engine.Conflict):
-        db.insert("offer_search", run="demo", lease="of another")
+        db.insert("_offer_search", run="demo", lease="of another")
 
 
 def test_a_search_engine_that_the_file_names_has_to_be_public(

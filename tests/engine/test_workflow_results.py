@@ -4,7 +4,7 @@
 with 1. 2. A step whose command was rejected has failed, and says so. 3. Every view
 has what its steps used as what it cost.
 
-spec: @workflow_runs @ready_steps @workflow_steps @acceptance_verdict @trees @people_views @run_state_view
+spec: @workflow_runs @_ready_steps @workflow_steps @acceptance_verdict @trees @people_views @run_state_view
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 1. A step begins once, after all that it needs, and never after a failure. 2. The first failure ends the others.
 
-spec: @ready_steps @workflow_runs
+spec: @_ready_steps @workflow_runs
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def shared() -> Iterator[engine.Database]:
 
 
 def ready(db: engine.Database, run: str) -> list[str]:
-    return [row["step"] for row in db.rows("select step from ready_steps where run = ?", (run,))]
+    return [row["step"] for row in db.rows("select step from _ready_steps where run = ?", (run,))]
 
 
 def end_child(db: engine.Database, run: str, step: str, status: int) -> None:
@@ -83,7 +83,7 @@ def end_child(db: engine.Database, run: str, step: str, status: int) -> None:
     loop = db.value(f"{child}where s.run = ? and s.step = ?", (run, step))
     db.insert("_move_loop", loop_id=loop, status=102)
     db.insert("_move_loop", loop_id=loop, status=status)
-    db.insert("end_step", run=run, step=step)
+    db.insert("_end_step", run=run, step=step)
 
 
 @given(graph=GRAPHS, ends=ENDS)
@@ -93,12 +93,12 @@ def test_steps_begin_once_after_what_they_need_and_never_after_a_failure(
 ) -> None:
     db, run = shared, f"wf{next(NUMBERS)}"
     needs = {f"s{step}": [f"s{each}" for each in wanted if each < step] for step, wanted in enumerate(graph)}
-    db.insert("write_workflow", syntax="jsonc", text=text_of(needs))
-    db.insert("start_workflow", run=run, workflow_id=db.value("select workflow_id from workflow_list"))
+    db.insert("verb_write_workflow", syntax="jsonc", text=text_of(needs))
+    db.insert("verb_start_workflow", run=run, workflow_id=db.value("select workflow_id from workflow_list"))
     model = Reference(needs)
     for choice, status in ends:
         for step in ready(db, run)[: 1 + choice % 3]:
-            db.insert("start_step", run=run, step=step, prompt="Do it")
+            db.insert("_start_step", run=run, step=step, prompt="Do it")
             model.begin(step)
         if not model.running:
             break
@@ -106,8 +106,8 @@ def test_steps_begin_once_after_what_they_need_and_never_after_a_failure(
         end_child(db, run, step, status)
         model.end(step, status in (200, 204))
         # what has ended is not taken, and what has begun not begun, a second time
-        db.insert("end_step", run=run, step=step)
-        db.insert("start_step", run=run, step=step, prompt="Do it again")
+        db.insert("_end_step", run=run, step=step)
+        db.insert("_start_step", run=run, step=step, prompt="Do it again")
         assert set(ready(db, run)) == model.ready()
     rows = db.rows("select step, state, reason, child from step_list where run = ?", (run,))
     for state, steps in {"completed": model.done, "running": model.running}.items():
@@ -120,7 +120,7 @@ def test_steps_begin_once_after_what_they_need_and_never_after_a_failure(
             assert (
                 told[step] == f"{'it needs ' if needed else ''}step {model.failed}{', which' if needed else ''} failed"
             )
-    db.insert("end_workflow", run=run)
+    db.insert("_end_workflow", run=run)
     over = bool(model.failed) or len(model.done) == len(needs)
     ended = 500 if model.failed else 200
     assert db.value("select status from runs where alias = ?", (run,)) == (ended if over else 102)

@@ -164,14 +164,14 @@ def test_a_stop_leaves_a_workflow_that_a_resume_ends(db: engine.Database, tmp_pa
 def test_an_abort_ends_the_steps_too(db: engine.Database, tmp_path: Path, root: Path) -> None:
     path = workflow(tmp_path, {"a": {}, "b": {"needs": ["a"]}})
     db.start_workflow(path, run="wf", model=script(tmp_path, DONE), root=root)
-    db.insert("start_step", run="wf", step="a", prompt="Do it")
+    db.insert("_start_step", run="wf", step="a", prompt="Do it")
     db.abort("wf", "wrong folder")
     assert states(db) == {"a": "cancelled", "b": "skipped"}
     assert db.rows("select alias, status from runs order by id") == [
         {"alias": "wf", "status": 499},
         {"alias": "wf-a", "status": 499},
     ]
-    assert db.rows("select step from ready_steps") == db.rows("select run from resumable_runs") == []
+    assert db.rows("select step from _ready_steps") == db.rows("select run from resumable_runs") == []
     assert db.resume("wf").status == 499
 
 
@@ -214,7 +214,7 @@ def test_a_step_has_the_tools_that_it_names_and_gives_no_more_away(
     )
     db.run_workflow(path, run="wf", model=script(tmp_path, DONE), root=root, yolo=True)
     open_tools = (
-        "select t.name from loop_tools as t join loops as l on l.id = t.loop_id join runs as r on r.id = l.run_id "
+        "select t.name from _loop_tools as t join loops as l on l.id = t.loop_id join runs as r on r.id = l.run_id "
     )
     assert [row["name"] for row in db.rows(f"{open_tools}where r.alias = 'wf-a'")] == ["get", "update"]
     assert [row["name"] for row in db.rows(f"{open_tools}where r.alias = 'wf-b'")] == ["update"]
@@ -327,7 +327,7 @@ def test_test_and_fix_runs_on_a_folder(db: engine.Database, tmp_path: Path, root
 def test_a_step_whose_run_was_purged_has_failed(db: engine.Database, tmp_path: Path, root: Path) -> None:
     path = workflow(tmp_path, {"a": {}, "b": {"needs": ["a"]}})
     db.start_workflow(path, run="wf", model=script(tmp_path, DONE), root=root)
-    db.insert("start_step", run="wf", step="a", prompt="Do it")
+    db.insert("_start_step", run="wf", step="a", prompt="Do it")
     db.abort("wf-a")
     db.purge("wf-a")
     result = db.resume("wf")
@@ -492,7 +492,7 @@ def test_the_workflows_of_a_file_are_listed_by_one_query(db: engine.Database, ro
     def write(name: str, description: str, project: str | None) -> None:
         text = json.dumps({"name": name, "description": description, "steps": [{"id": "a", "instruction": "Do it"}]})
         project_id = projects[project] if project else None
-        db.insert("write_workflow", project_id=project_id, syntax="jsonc", text=text, source=f"{name}.jsonc")
+        db.insert("verb_write_workflow", project_id=project_id, syntax="jsonc", text=text, source=f"{name}.jsonc")
 
     write("one", "read", None)
     few, statements = asked()

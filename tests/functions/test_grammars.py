@@ -193,7 +193,7 @@ def test_a_local_model_with_full_packets_is_held_to_the_grammar_of_its_loop(
 ) -> None:
     db.insert("models", alias="m", actual=actual, profile=profile, created_at=0)
     begin(db, "demo", model="m")
-    db.insert("begin_turn", run="demo")
+    db.insert("_begin_turn", run="demo")
     found = db.row(
         "select q.grammar, g.gbnf from _model_requests as q join turns as t on t.id = q.turn_id "
         "join _loop_grammars as g on g.loop_id = t.loop_id"

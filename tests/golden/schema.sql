@@ -1409,18 +1409,23 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _answered_calls__mcp (command_id)
 -- view _answers (turn_id, run_id, model, at)
 -- view _answers_to_hold (turn_id, answer, status)
+-- view _append_job_output (effect_id, channel, text, lease)
+-- view _append_output (effect_id, channel, text, lease)
 -- view _apply_patch (command_id, run_id, path, patch)
+-- view _apply_retention (at)
 -- view _apply_write (run_id, entry_id, path, category, shared, is_new, old_content_id, old_body, body, attributes, visibility, state, outcome, writer, turn, loop_id, content_id, searchable)
 -- view _archivable_entries (turn_id, step, entry_id, path, turn, tokens)
 -- view _archive_notes (turn_id, entries, told)
 -- view _ask_for_call (effect_id, reason, lease)
 -- view _asked_tools (turn_id, ordinal, name, description, schema)
 -- view _atomic_commands (command_id)
+-- view _atomic_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, body, root, action, max_output)
 -- view _attached_turns (turn_id)
 -- view _attached_turns__pictures (turn_id)
 -- view _background_processes (effect_id, run_id, identity, started_at, ended_at, outcome, exit_code, detail, keeper, token)
 -- view _background_processes__jobs (effect_id, run_id, identity, started_at, ended_at, outcome, exit_code, detail, keeper, token)
 -- view _begin_check (turn_id, run_id, loop_id, sequence, attempt, kind)
+-- view _begin_turn (run, lease)
 -- view _bring_references (turn_id, found)
 -- view _cache_horizons (since)
 -- view _cacheable_turns (turn_id, asked_of, prompt)
@@ -1443,12 +1448,19 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _check_undo (run_id, way, turn, plan)
 -- view _child_aliases (run_id, alias)
 -- view _child_patches (run_id, body)
+-- view _choose_pictures (turn_id)
+-- view _choose_rules (turn_id)
 -- view _chosen_pictures (turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, picture_id, fault)
 -- view _chunk_texts (id, text)
+-- view _claim_files (effect_id)
+-- view _claim_lease (run, token, holder, replaces)
+-- view _claim_process (run, path, claimant, holder)
 -- view _claim_refusals (effect_id, refusal)
 -- view _claim_refusals__workflows (effect_id, refusal)
+-- view _claimed_processes (run, path, state, claimant, holder, effect_id)
 -- view _claims_ahead (effect_id, turn_id, owner_id, path)
 -- view _closed_tools (command_id, reason)
+-- view _command_bodies (command_id, body)
 -- view _command_changes (command_id, changes)
 -- view _command_entries (command_id, entry_id, path)
 -- view _command_filters (command_id, filter)
@@ -1472,6 +1484,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _condensable_results (turn_id, step, entry_id, path, turn, tokens)
 -- view _condense (turn_id)
 -- view _condense_ratios (turn_id, ratio)
+-- view _confine_processes (run, lease, choice, sandbox, reason)
 -- view _confined_proposals (run_id, proposal_id, path)
 -- view _content_lines (content_id, lines)
 -- view _content_texts (id, body, summary, symbols, cut, chars, summary_chars, lines, fence)
@@ -1496,6 +1509,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _delegations_ahead (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, effort, own_effort, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name, efforts, tiers, own_tier, tier, judge_tier)
 -- view _demote (turn_id, step)
 -- view _demotion_notes (turn_id, step, entries, tokens, lines)
+-- view _dispatch (run, lease, only)
 -- view _domain_findings (part, place, kind, name, word, path, domain_id)
 -- view _driven_children (run_id, lineage)
 -- view _driven_trees (top, run, token)
@@ -1516,8 +1530,12 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _embeddable_texts (digest, text)
 -- view _end_check (check_id, verdict, reasons)
 -- view _end_command (command_id, state, outcome, message)
+-- view _end_kept_jobs (run, reason)
+-- view _end_preparation (run, lease)
 -- view _end_scan (run_id, turn_id)
+-- view _end_step (run, step, lease)
 -- view _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
+-- view _end_workflow (run, lease)
 -- view _ensure_run (alias, attributes, role)
 -- view _entry_bodies (run_id, entry_id, path, scheme, kind, body, chars, attributes, visibility)
 -- view _entry_heads (run_id, entry_id, head)
@@ -1532,6 +1550,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _explained_decisions (explained_id, readable, plain, policy_id, level, name, decision, message, grant_id, hidden)
 -- view _explained_programs (explained_id, ordinal, program, arguments, policy_id, level, name, decision, message)
 -- view _external_references (project_id, folder, ordinal, title, target)
+-- view _fail_call (turn_id, status, message)
 -- view _fail_command (command_id, fault)
 -- view _faults (command_id, fault)
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
@@ -1543,6 +1562,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _fill_workflow (run_id, workflow_id, variables, models)
 -- view _find_lines (effect_id, text_id, line)
 -- view _find_requests (effect_id, run_id, pattern, query)
+-- view _finish_delegation (effect_id, lease)
+-- view _finish_effect (effect_id, state, outcome, message, detail, lease, pages)
+-- view _finish_job (effect_id, outcome, exit_code, detail, lease)
 -- view _first_decisions (proposal_id, resolution_id)
 -- view _forbidden_entries (command_id, path)
 -- view _forbidden_paths (command_id, path)
@@ -1578,9 +1600,21 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _instruction_files (project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
 -- view _instruction_notes (project_id, folder, refers_to)
 -- view _instruction_rooms (loop_id, chars)
+-- view _invariant_content_figures (id)
 -- view _invariant_fences (what)
 -- view _invariant_heads (run_id, entry_id)
+-- view _invariant_history (run_id, entry_id)
+-- view _invariant_judged_turns (id)
+-- view _invariant_loop_of_a_run (alias, status)
+-- view _invariant_metadata (run_id, entry_id)
+-- view _invariant_one_view_per_path (run_id, path, views)
+-- view _invariant_open_turns (id)
 -- view _invariant_outputs_fit (loop_id)
+-- view _invariant_pins (run_id, path)
+-- view _invariant_places (run_id, entry_id)
+-- view _invariant_scratch (command_id)
+-- view _invariant_settled_commands (id)
+-- view _invariant_settled_effects (id)
 -- view _job_leases (effect_id, token)
 -- view _job_refusals (effect_id, refusal)
 -- view _job_reports (effect_id, report)
@@ -1643,6 +1677,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _loop_acceptances__acceptance (loop_id, accepted)
 -- view _loop_ceilings (loop_id, chars_per_token, context_size, ceiling)
 -- view _loop_diffs (loop_id, proposal_id, diff)
+-- view _loop_flags (loop_id, run_id, flag)
 -- view _loop_folders (turn_id, loop_id, project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
 -- view _loop_grammars (loop_id, gbnf, json_schema)
 -- view _loop_max_seconds (loop_id, max_seconds, started_at, prompt)
@@ -1650,6 +1685,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _loop_seconds (loop_id, max_seconds, seconds_left, prompt)
 -- view _loop_tool_schemas (loop_id, name, schema)
 -- view _loop_tool_schemas__typed_answers (loop_id, name, schema)
+-- view _loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
 -- view _loops_below (loop_id, below_id)
 -- view _loops_without_rules (turn_id)
@@ -1672,21 +1708,28 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _near_files (command_id, hint)
 -- view _newest_selection (id, loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, basis, devmode, room, chars, all_chars, tag)
 -- view _next_checks (turn_id, run_id, loop_id, sequence, attempt, kind)
+-- view _next_commands (run, turn_id, ordinal, command_id)
 -- view _next_piped_text (path, most_tokens)
+-- view _next_steps (run_id, run, turn_id, turn, step)
+-- view _next_thread_events (run, run_id, at_end, event, thread_id, thread, point)
 -- view _note_mode (project_id, path, is_executable)
 -- view _note_spellings (project_id)
 -- view _offer_command (command_id)
+-- view _offer_delegation (run, lease)
 -- view _offer_event (run_id, turn_id, loop_id, command_id, event, fields)
 -- view _offer_packet (turn_id, chars, lease)
+-- view _offer_search (run, lease)
 -- view _offer_tools (run, lease, tools)
 -- view _offer_turn (turn_id)
 -- view _offered_commands (command_id, run_id, turn_id, loop_id, event, fields)
 -- view _old_history (turn_id, run_id, entry_id)
 -- view _open_answers (loop_id, told)
+-- view _open_call (turn_id, effort)
 -- view _open_children (parent_run_id, alias)
 -- view _open_costs (turn_id, run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, added, chars_per_token, expansion, visible)
 -- view _open_delegations (run_id, effect_id, child, ended)
 -- view _open_plans (run_id, entry_id)
+-- view _open_proposal (command_id, kind, target, body, detail)
 -- view _open_undos (run_id, command_id)
 -- view _outer_layers (layers)
 -- view _own_edits (run_id, command_id)
@@ -1721,7 +1764,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _passage_rooms (turn_id, bytes)
 -- view _passages (turn_id, ordinal, path, body, quotes)
 -- view _past_edits (run_id, command_id, action, path, turn, edit_id, child_id)
+-- view _pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, body, root, action, max_output)
 -- view _perform_by_rules (command_id)
+-- view _perform_command (command_id)
 -- view _perform_plain (command_id)
 -- view _picture_stamps (turn_id, stamp)
 -- view _plain_commands (command_id)
@@ -1736,6 +1781,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _preparations__rules (turn_id, place, what)
 -- view _preparations__skills (turn_id, place, what)
 -- view _preparations__undo (turn_id, place, what)
+-- view _prepare_packet (turn_id)
 -- view _printed_outputs (effect_id, channel, printed)
 -- view _printed_outputs__jobs (effect_id, channel, printed)
 -- view _procedures (command_id, door)
@@ -1756,6 +1802,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _propose_check (command_id)
 -- view _propose_file (command_id, path, content_id, before, leads_to, executable, diff)
 -- view _propose_patch (command_id, files)
+-- view _provider_models (pattern, provider, prefix, is_maker)
 -- view _quotable_texts (turn_id, path, body)
 -- view _quotable_texts__rules (turn_id, path, body)
 -- view _rank_texts (query, embedder, vector, near, kinds, scopes, pattern, run_id)
@@ -1763,7 +1810,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _read_skills (project_id)
 -- view _readings (run_id, entry_id, began, ended)
 -- view _readonly_files (entry_id)
+-- view _ready_steps (run, step, layer, position, workflow_id, run_id)
 -- view _record_commands (turn_id, parsed)
+-- view _record_crash (command_id, message, lease)
 -- view _references (project_id, folder, source, ordinal, line, title, target, entry_id, shown_path, chars)
 -- view _refresh_entries (at)
 -- view _refresh_search (entries)
@@ -1771,9 +1820,13 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _refuse_cycle (child_id, parent_id)
 -- view _register_run (run_id)
 -- view _relation_texts (scope, node, body)
+-- view _release_claims (claimant, run)
+-- view _release_lease (token)
 -- view _remove_entry (command_id, path)
 -- view _remove_node (id, cascade)
 -- view _repeated_processes (command_id, refusal)
+-- view _report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture, is_executable, reason)
+-- view _report_listing (project_id, listing, is_partial)
 -- view _requested_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, body, root, action, max_output)
 -- view _requested_files (request_id, path, change, diff)
 -- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, is_manifest, is_slice, decides, keeps_bodies, is_pattern, filter, found, needs, example, forbidden)
@@ -1824,6 +1877,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _sandboxes_told (run_id, token, choice, sandbox)
 -- view _scan_requests (turn_id, run_id, project_id, root)
 -- view _scans_after_children (run, run_id, turn_id, project_id, root)
+-- view _scheme_writers (scheme, writer)
+-- view _seeing_models (pattern)
 -- view _select_event (run_id, thread)
 -- view _select_rules (loop_id, run_id, project_id, turn, prompt, prompts, context_left, room)
 -- view _selection_domains (selection_id, domain_id, name, always_on, is_active)
@@ -1833,12 +1888,14 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _sent_packets (run_id, seen_at, turn)
 -- view _servable_answers (key, embedder, vector, created_at, run_id, sequence, prompt)
 -- view _server_pictures (run, run_id, entry_id, path, shown, size, sha256, format, width, height)
+-- view _set_layer (name, layer, value, source, confirmed)
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
 -- view _setting_outcomes (name, origin, value, source, default)
 -- view _settle_proposal (proposal_id, decision, body, reason)
 -- view _share_file (run_id, path)
 -- view _share_known (run_id)
 -- view _show_entry (run_id, entry_id, visibility, turn)
+-- view _show_job_output (run_id)
 -- view _shown_entries (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
 -- view _shown_files (run_id, entry_id, present)
 -- view _sights (loop_id, actual, chars_per_token, sees)
@@ -1852,6 +1909,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _stale_texts (id, words, text)
 -- view _standing_edits (run_id, command_id, action, path, turn, edit_id, child_id)
 -- view _start_child (parent_run_id, alias, role, prompt, attributes, effect_id)
+-- view _start_delegation (effect_id, lease, fault)
+-- view _start_effect (effect_id, identity, lease)
+-- view _start_job (effect_id, identity, lease)
+-- view _start_step (run, step, prompt, lease)
 -- view _steer_run (id, run_id, attributes, body)
 -- view _step_options (run_id, step, options)
 -- view _step_prompts (run_id, step, workflow, instruction, variables, results)
@@ -1863,18 +1924,23 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _stop_spent_child (run)
 -- view _stop_steps (run_id, step)
 -- view _store_change (path, body, old_body)
+-- view _store_content (path, body)
 -- view _store_metadata (attributes, turn, head)
 -- view _stored_below (top_id, scope, name, id)
 -- view _stranded_proposals (proposal_id, command_id)
+-- view _submit_packet (turn_id, chars, lease)
 -- view _summarize_file (entry_id)
 -- view _surplus_pieces (effect_id, channel, id, chars)
 -- view _swap_names (run_id, other_id, lease)
+-- view _sweep (due)
+-- view _sync_files (run_id, turn_id)
 -- view _take_file (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _take_ladder_step (turn_id, from_step)
 -- view _take_nodes (scope, nodes, merges)
 -- view _take_packet (turn_id, chars, lease, tokens)
 -- view _take_request (run_id, turn_id, loop_id, at_end)
 -- view _take_requests (run_id, turn_id, loop_id, at_end)
+-- view _take_up_workflow (run, lease)
 -- view _tell_fact (run_id, turn_id, loop_id, command_id, event, fields)
 -- view _tell_facts (run_id, turn_id, loop_id)
 -- view _tell_ladder (turn_id)
@@ -1907,6 +1973,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view _turn_sections (turn_id, name, role, source, template, live, cached, stamps)
 -- view _turn_steps (turn_id, step, steps, steps_left, is_given, prompt)
+-- view _turn_tools (turn_id, ordinal, name, description, schema)
+-- view _turn_verdicts (turn_id, voter, vote, status, reason, answer)
 -- view _turns_below (turn_id, below_id)
 -- view _undo (run_id, way, turn, plan, request_id, decided_by, lease)
 -- view _undo_children (run_id, way, turn, path, child)
@@ -1915,13 +1983,14 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _undo_hearers (run_id, command_id)
 -- view _undo_plans (run_id, way, turn, plan)
 -- view _undo_swaps (run_id, way, turn, keeps)
--- view _unfinished_processes (effect_id, run_id, door, identity, holder, token, kept, is_unheeded)
+-- view _unfinished_processes (effect_id, run_id, kind, identity, holder, token, kept, is_unheeded)
 -- view _unheard_patterns (thread_id, point, ordinal, part, event, fault)
 -- view _unknown_modes (tool, message)
 -- view _unknown_stamps (turn_id, stamp)
 -- view _unknown_writers (scheme, message)
 -- view _unmatched_references (turn_id, scope, prompt)
 -- view _unnarrowed_turns (turn_id, prompt)
+-- view _unread_files (project_id, path)
 -- view _unread_pictures (turn_id, project_id, root, path, size, sha256, format)
 -- view _unread_scripts (command_id, path)
 -- view _unreadable_files (entry_id, outcome, message, is_picture, short)
@@ -1930,6 +1999,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _unrepeatable_turns__pictures (turn_id)
 -- view _unrepeatable_turns__typed_answers (turn_id)
 -- view _unservable_answers (turn_id)
+-- view _unset_layer (name, layer)
 -- view _unstored_packets (turn_id)
 -- view _unsummarized_files (command_id, entry_id)
 -- view _untold_facts (run_id, command_id, result_id, event, fields)
@@ -1942,9 +2012,11 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _unused_metadata (id)
 -- view _verification_stamps (turn_id, stamp)
 -- view _verified_turns (turn_id, delegates, is_checked)
+-- view _verify_turn (run, lease)
 -- view _view_statuses (run_id, entry_id, status)
 -- view _visible_pictures (turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, fault)
 -- view _vote_on_answer (turn_id, loop_id, reading, status, answer)
+-- view _wait_for_children (run_id)
 -- view _waiting_effects (effect_id, run_id)
 -- view _wanted_modules (run, module)
 -- view _watched_files (run_id, project_id, root, paths, has_pictures)
@@ -1961,6 +2033,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _working_runs__workflows (run_id, working_run_id)
 -- view _write_batch (command_id, run_id, edits)
 -- view _write_body (command_id, path, attributes, visibility, edit)
+-- view _write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
 -- view _write_found (entry_id, run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
 -- view _write_job (effect_id)
 -- view _write_rule (rule_set_id, path, body)
@@ -1972,125 +2045,55 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _yolo_proposals (proposal_id)
 -- view acceptances (run, loop, turn, attempt, check, criteria, verdict, counts, reason, judge, path, seconds, started_at, ended_at, command_id, check_id)
 -- view answer_hits (run, turn, from_run, from_turn, similarity)
--- view answer_proposal (proposal_id, decision, body, reason, decided_by)
--- view append_job_output (effect_id, channel, text, lease)
--- view append_output (effect_id, channel, text, lease)
--- view apply_retention (at)
--- view archive_idle (days)
--- view atomic_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, body, root, action, max_output)
 -- view audit_entries (run, path, turn, body, status, created_at)
--- view begin_turn (run, lease)
 -- view bracket_list (folder, bracket, after_prompts, below_percent, is_enabled, rules, basis, rule_set_id, ordinal, is_on)
 -- view cached_answers (run, turn, prompt, answer, hits, is_found_by, made_at, is_expired)
--- view cancel_process (run, path, asked_by, reason)
--- view choose_pictures (turn_id)
--- view claim_files (effect_id)
--- view claim_lease (run, token, holder, replaces)
--- view claim_process (run, path, claimant, holder)
--- view claimed_processes (run, path, state, claimant, holder, effect_id)
--- view command_bodies (command_id, body)
 -- view command_outputs (run, turn, command, channel, body, printed, exit_code, ended_at, path)
 -- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message, created_at)
--- view confine_processes (run, lease, choice, sandbox, reason)
 -- view context_at (run, turn, category, path, visibility, state, body, outcome, written, attributes, tokens)
 -- view context_changes (run, from_turn, to_turn, path, change, visibility_before, visibility, body_before, body, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view cost_by_day (day, model, run, calls, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, unknown_prices, known_cost)
 -- view decisions (run, turn, path, kind, target, decision, decided_by, reason, decided_at, command_id, proposal_id, diff, body)
 -- view demoted_entries (run, turn, path, became, reason, tokens, created_at)
--- view describe_run (run, title, add_labels, drop_labels, archived)
--- view dispatch (run, lease, only)
 -- view document_references (project, source, line, title, target, chars)
--- view end_kept_jobs (run, reason)
--- view end_preparation (run, lease)
--- view end_prompt (run, loop, reason)
--- view end_step (run, step, lease)
--- view end_workflow (run, lease)
 -- view event_list (id, day, created_at, run, turn, type, path, detail)
--- view extend_prompt (run, max_turns, max_seconds)
--- view fail_call (turn_id, status, message)
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, created_at, command_id, prompt)
--- view finish_delegation (effect_id, lease)
--- view finish_effect (effect_id, state, outcome, message, detail, lease, pages)
--- view finish_job (effect_id, outcome, exit_code, detail, lease)
--- view forget_answers (run)
--- view forget_skill (scope, name)
 -- view granted (grant_id, run, folder, kind, target, granted_by, created_at)
 -- view graph_nodes (scope, node, type, status, description, context)
 -- view idle_runs (run, run_id, last_active_at, idle_days, archived_at, has_forks)
--- view import_nodes (run, scope, body)
 -- view instruction_files (project, folder, path, chars, links)
--- view invariant_content_figures (id)
--- view invariant_history (run_id, entry_id)
--- view invariant_judged_turns (id)
--- view invariant_loop_of_a_run (alias, status)
--- view invariant_metadata (run_id, entry_id)
--- view invariant_one_view_per_path (run_id, path, views)
--- view invariant_open_turns (id)
--- view invariant_pins (run_id, path)
--- view invariant_places (run_id, entry_id)
--- view invariant_scratch (command_id)
--- view invariant_settled_commands (id)
--- view invariant_settled_effects (id)
--- view join_threads (run)
 -- view known_entries (run, scope, path, scheme, category, body, attributes, visibility, state, outcome, status, writer, turn, tokens, lines, write_count, updated_at)
 -- view leaf_nodes (scope, node, type, status, description, context)
--- view loop_flags (loop_id, run_id, flag)
 -- view loop_list (run, loop, mode, model, prompt, status, reason, answer, turns, strikes, created_at, started_at, ended_at)
 -- view loop_results (run, loop, status, answer, output, reason, turns, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, created_at, ended_at, accepted, tree_cost)
--- view loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
 -- view mcp_calls (run, turn, server, tool, arguments, state, outcome, decided_by, started_at, seconds, path, effect_id)
 -- view mcp_log (run, server, level, body, created_at, event_id)
 -- view model_choices (run, model)
 -- view model_prices (model, price_input, price_output, price_cached)
 -- view model_sights (alias, images)
--- view next_commands (run, turn_id, ordinal, command_id)
 -- view next_demotions (run, step, becomes, path, visibility, turn, last_used_turn, tokens, freed)
--- view next_steps (run_id, run, turn_id, turn, step)
--- view next_thread_events (run, run_id, at_end, event, thread_id, thread, point)
 -- view node_ancestors (scope, node, ancestor_scope, ancestor)
 -- view node_children (scope, node, child_scope, child)
 -- view node_counts (scope, type, status, nodes)
 -- view node_descendants (scope, node, descendant_scope, descendant)
 -- view node_exports (scope, node, body)
 -- view node_parents (scope, node, parent_scope, parent)
--- view offer_delegation (run, lease)
--- view offer_search (run, lease)
--- view open_call (turn_id, effort)
 -- view open_prompts (run, loop, status, prompt, created_at)
--- view open_proposal (command_id, kind, target, body, detail)
 -- view open_proposals (run, turn, path, action, target, detail, created_at, kind, proposal_id, background, tree, kept, instructions, options)
 -- view open_work (run, loop, state, waits_for, what, turn, prompt, began_at, holder, lease_expires_at)
 -- view packet_pictures (run, turn, ordinal, path, line, sha256, tokens, is_sent, fault)
 -- view packet_texts (run, turn, role, sha256, body, ordinal, sent_at)
 -- view past_turns (run, turn, source, run_id, source_id, turn_id, seen_at, created_at)
--- view pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, body, root, action, max_output)
--- view perform_command (command_id)
 -- view plan_steps (run, plan, line, depth, number, status, body)
 -- view plans (run, plan, title, status, settled, steps, next_line, next_step, is_shown, visibility, chars, turn)
 -- view policies (policy_id, level, of, name, decision, command, except_arguments, condition, message, added_by, created_at)
--- view prepare_packet (turn_id)
 -- view processes (run, turn, path, command, sandbox, project, network, exit_code, seconds, state, outcome, started_at, effect_id, background)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
 -- view prompt_layers (run, turn, ordinal, layer, source, chars, body)
 -- view prompt_summaries (run, loop, status, prompt, answer, turns, ended_at)
 -- view provider_defaults (provider, model, is_set)
--- view provider_models (pattern, provider, prefix, is_maker)
--- view purge_idle (days)
--- view purge_run (run)
--- view purge_tree (run)
--- view ready_steps (run, step, layer, position, workflow_id, run_id)
--- view record_crash (command_id, message, lease)
 -- view refused_answers (run, loop, turn, attempt, place, fault)
--- view release_claims (claimant, run)
--- view release_lease (token)
--- view remove_node (run, scope, node, cascade)
--- view remove_tool (name)
--- view rename_run (run, name)
--- view report_file (project_id, path, kind, size, mtime_ns, sha256, text, leads_to, picture, is_executable, reason)
--- view report_listing (project_id, listing, is_partial)
--- view resolve_tree (run, path, decision, body, reason, decided_by, claimant, holder)
 -- view resumable_runs (run_id, run, status, step)
--- view rewind_run (run, turn, files, leave, decided_by, plan, request_id, lease)
 -- view root_nodes (scope, node, type, status, description, context)
 -- view rule_domain_list (folder, domain, is_active, always_on, whole_words, recall, exclude, paths, rules, file, domain_id, rule_set_id)
 -- view rule_list (folder, domain, number, rule, path, domain_id, rule_set_id)
@@ -2107,27 +2110,11 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view run_state (run, turn, status, answer, history, unknowns, telemetry, updated_at)
 -- view run_story (run, loop, turn, place, step, kind, action, target, status, outcome, exit_code, seconds, changes, outputs, decided_by, body, message, created_at)
 -- view said (run, turn, created_at, kind, path, body)
--- view scheme_writers (scheme, writer)
--- view seeing_models (pattern)
--- view select_rules (turn_id)
--- view set_layer (name, layer, value, source, confirmed)
--- view set_node (run, scope, node, type, parents, status, description, context)
 -- view setting_list (name, value, default, is_set, origin, source, kind, least, most, needed, meaning)
--- view show_job_output (run_id)
 -- view skills (name, project, description, origin, kind, source, files, chars, left_out, problem, added_by, changed_at)
 -- view star_command_list (folder, star_command, description, rules, star_command_id, rule_set_id, is_on)
--- view start_delegation (effect_id, lease, fault)
--- view start_effect (effect_id, identity, lease)
--- view start_job (effect_id, identity, lease)
--- view start_step (run, step, prompt, lease)
--- view start_workflow (run, workflow_id, variables, attributes, models)
 -- view step_list (run, step, title, layer, state, reason, child, status, answer, cost, turns, seconds, needs, started_at, ended_at)
 -- view stopped_prompts (run, loop, stopped_by, used, more, reason, prompt)
--- view store_content (path, body)
--- view submit_packet (turn_id, chars, lease)
--- view sweep (due)
--- view sync_files (run_id, turn_id)
--- view take_up_workflow (run, lease)
 -- view thread_list (thread_id, name, level, of, state, priority, purpose, added_by, created_at)
 -- view thread_log (run, turn, event_id, kind, thread, point, to_point, event, fields, by, told)
 -- view thread_points (thread, point, part, event, fields, message, thread_id)
@@ -2137,27 +2124,40 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view tool_list (name, source, server, offered, modes, hidden_by, calls, last_called_at, meaning, schema)
 -- view tree_runs (top, run, level, tree, run_id)
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase, created_at, ended_at)
--- view turn_tools (turn_id, ordinal, name, description, schema)
--- view turn_verdicts (turn_id, voter, vote, status, reason, answer)
 -- view unconfirmed_settings (name, value, source)
--- view undo_edits (run, turn, redo, decided_by, plan, request_id, lease)
 -- view undoable_edits (run, turn, action, path, change, unchanged, command_id, edit_id, child)
--- view unread_files (project_id, path)
--- view unset_layer (name, layer)
+-- view verb_answer_proposal (proposal_id, decision, body, reason, decided_by)
+-- view verb_archive_idle (days)
+-- view verb_cancel_process (run, path, asked_by, reason)
 -- view verb_cp (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verb_describe_run (run, title, add_labels, drop_labels, archived)
+-- view verb_end_prompt (run, loop, reason)
+-- view verb_extend_prompt (run, max_turns, max_seconds)
+-- view verb_forget_answers (run)
+-- view verb_forget_skill (scope, name)
 -- view verb_get (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verb_import_nodes (run, scope, body)
+-- view verb_join_threads (run)
 -- view verb_mv (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verb_purge_idle (days)
+-- view verb_purge_run (run)
+-- view verb_purge_tree (run)
+-- view verb_remove_node (run, scope, node, cascade)
+-- view verb_remove_tool (name)
+-- view verb_rename_run (run, name)
+-- view verb_resolve_tree (run, path, decision, body, reason, decided_by, claimant, holder)
+-- view verb_rewind_run (run, turn, files, leave, decided_by, plan, request_id, lease)
 -- view verb_rm (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_set (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verb_set_node (run, scope, node, type, parents, status, description, context)
+-- view verb_start_workflow (run, workflow_id, variables, attributes, models)
+-- view verb_undo_edits (run, turn, redo, decided_by, plan, request_id, lease)
 -- view verb_update (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
--- view verify_turn (run, lease)
--- view wait_for_children (run_id)
+-- view verb_write_rules (domain_id, rules)
+-- view verb_write_skill (scope, name, description, kind, origin, source, made_of, problem, left_out, body, files, added_by)
+-- view verb_write_workflow (project_id, syntax, text, source)
 -- view workflow_list (name, project, description, version, steps, runs, syntax, source, created_at, workflow_id)
 -- view workflow_run_list (run, workflow, status, steps, completed, running, waiting, not_done, created_at, updated_at)
--- view write_entry (run_id, path, body, attributes, visibility, state, outcome, writer, turn, loop_id, append, content_id)
--- view write_rules (domain_id, rules)
--- view write_skill (scope, name, description, kind, origin, source, made_of, problem, left_out, body, files, added_by)
--- view write_workflow (project_id, syntax, text, source)
 
 -- trigger _abort_run__abort on _abort_run
 -- trigger _accept_all__accept on _accept_all
@@ -2166,11 +2166,15 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _answer_hits__keep_fixed on _answer_hits
 -- trigger _answer_hits__keep_keys on _answer_hits
 -- trigger _answer_hits__keep_rows on _answer_hits
+-- trigger _append_job_output__append on _append_job_output
+-- trigger _append_output__append on _append_output
 -- trigger _apply_patch__apply on _apply_patch
+-- trigger _apply_retention__apply on _apply_retention
 -- trigger _apply_write__apply on _apply_write
 -- trigger _ask_for_call__ask on _ask_for_call
 -- trigger _begin_check__begin_command on _begin_check
 -- trigger _begin_check__begin_judge on _begin_check
+-- trigger _begin_turn__begin on _begin_turn
 -- trigger _bring_references__bring on _bring_references
 -- trigger _call_door__call_begin_turn on _call_door
 -- trigger _call_door__call_dispatch on _call_door
@@ -2184,7 +2188,14 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _check_setting__refuse on _check_setting
 -- trigger _check_setting__refuse_judge_fail on _check_setting
 -- trigger _check_undo__check on _check_undo
+-- trigger _choose_pictures__choose on _choose_pictures
+-- trigger _choose_rules__select on _choose_rules
+-- trigger _claim_files__claim on _claim_files
+-- trigger _claim_files__claim_step on _claim_files
+-- trigger _claim_lease__claim on _claim_lease
+-- trigger _claim_process__claim on _claim_process
 -- trigger _condense__condense on _condense
+-- trigger _confine_processes__confine on _confine_processes
 -- trigger _copy_views__copy on _copy_views
 -- trigger _copy_views__copy_overrides on _copy_views
 -- trigger _decide_line__decide on _decide_line
@@ -2192,12 +2203,20 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _decide_packet__decide on _decide_packet
 -- trigger _decide_turn__decide on _decide_turn
 -- trigger _demote__demote on _demote
+-- trigger _dispatch__dispatch on _dispatch
 -- trigger _end_check__end on _end_check
 -- trigger _end_command__end on _end_command
+-- trigger _end_kept_jobs__ask on _end_kept_jobs
+-- trigger _end_preparation__end on _end_preparation
 -- trigger _end_scan__note on _end_scan
 -- trigger _end_scan__read_instructions on _end_scan
 -- trigger _end_scan__read_skills on _end_scan
+-- trigger _end_step__end on _end_step
+-- trigger _end_step__guard on _end_step
 -- trigger _end_turn__end on _end_turn
+-- trigger _end_workflow__end on _end_workflow
+-- trigger _end_workflow__guard on _end_workflow
+-- trigger _end_workflow__rest on _end_workflow
 -- trigger _ensure_run__ensure on _ensure_run
 -- trigger _entry_metadata__keep_fixed on _entry_metadata
 -- trigger _entry_metadata__keep_keys on _entry_metadata
@@ -2206,8 +2225,14 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _expect_at_rest__expect_undone on _expect_at_rest
 -- trigger _expect_threads__expect on _expect_threads
 -- trigger _explain_rules__explain on _explain_rules
+-- trigger _fail_call__fail on _fail_call
 -- trigger _fail_command__fail on _fail_command
 -- trigger _fill_workflow__fill on _fill_workflow
+-- trigger _finish_delegation__finish on _finish_delegation
+-- trigger _finish_delegation__guard on _finish_delegation
+-- trigger _finish_effect__finish on _finish_effect
+-- trigger _finish_job__finish on _finish_job
+-- trigger _finish_job__guard on _finish_job
 -- trigger _forget_run__relations on _forget_run
 -- trigger _forget_run__tell on _forget_run
 -- trigger _forget_unused__discovery on _forget_unused
@@ -2236,12 +2261,24 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _note_mode__note on _note_mode
 -- trigger _note_spellings__note on _note_spellings
 -- trigger _offer_command__offer on _offer_command
+-- trigger _offer_delegation__offer on _offer_delegation
 -- trigger _offer_event__offer on _offer_event
 -- trigger _offer_packet__offer on _offer_packet
+-- trigger _offer_search__offer on _offer_search
 -- trigger _offer_tools__offer on _offer_tools
 -- trigger _offer_turn__offer on _offer_turn
+-- trigger _open_call__open on _open_call
+-- trigger _open_proposal__guard on _open_proposal
+-- trigger _open_proposal__open on _open_proposal
 -- trigger _perform_by_rules__perform on _perform_by_rules
+-- trigger _perform_command__guard on _perform_command
+-- trigger _perform_command__perform on _perform_command
 -- trigger _perform_plain__perform on _perform_plain
+-- trigger _prepare_packet__archive_files on _prepare_packet
+-- trigger _prepare_packet__archive_history on _prepare_packet
+-- trigger _prepare_packet__guard on _prepare_packet
+-- trigger _prepare_packet__offer_skills on _prepare_packet
+-- trigger _prepare_packet__tell_undone on _prepare_packet
 -- trigger _propose_check__propose on _propose_check
 -- trigger _propose_file__propose on _propose_file
 -- trigger _propose_patch__propose on _propose_patch
@@ -2251,12 +2288,17 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _read_instructions__read on _read_instructions
 -- trigger _read_skills__read on _read_skills
 -- trigger _record_commands__record on _record_commands
+-- trigger _record_crash__record on _record_crash
 -- trigger _refresh_entries__refresh on _refresh_entries
 -- trigger _refresh_search__refresh on _refresh_search
 -- trigger _refuse_cycle__refuse on _refuse_cycle
 -- trigger _register_run__register on _register_run
+-- trigger _release_claims__release on _release_claims
+-- trigger _release_lease__release on _release_lease
 -- trigger _remove_entry__remove on _remove_entry
 -- trigger _remove_node__remove on _remove_node
+-- trigger _report_file__take on _report_file
+-- trigger _report_listing__compare on _report_listing
 -- trigger _resolve_command__resolve on _resolve_command
 -- trigger _rewind__rewind on _rewind
 -- trigger _run_cp_mv__run on _run_cp_mv
@@ -2270,18 +2312,30 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _run_update__run on _run_update
 -- trigger _select_event__select on _select_event
 -- trigger _select_rules__select on _select_rules
+-- trigger _set_layer__keep on _set_layer
 -- trigger _settle_proposal__settle on _settle_proposal
 -- trigger _share_file__share on _share_file
 -- trigger _share_known__share on _share_known
 -- trigger _show_entry__show on _show_entry
+-- trigger _show_job_output__show on _show_job_output
 -- trigger _start_child__start on _start_child
+-- trigger _start_delegation__guard on _start_delegation
+-- trigger _start_delegation__start on _start_delegation
+-- trigger _start_effect__start on _start_effect
+-- trigger _start_job__start on _start_job
+-- trigger _start_step__guard on _start_step
+-- trigger _start_step__start on _start_step
 -- trigger _steer_run__steer on _steer_run
 -- trigger _stop_spent_child__stop on _stop_spent_child
 -- trigger _stop_steps__stop on _stop_steps
 -- trigger _store_change__store on _store_change
+-- trigger _store_content__store on _store_content
 -- trigger _store_metadata__store on _store_metadata
+-- trigger _submit_packet__submit on _submit_packet
 -- trigger _summarize_file__summarize on _summarize_file
 -- trigger _swap_names__swap on _swap_names
+-- trigger _sweep__sweep on _sweep
+-- trigger _sync_files__sync on _sync_files
 -- trigger _take_file__delete on _take_file
 -- trigger _take_file__write on _take_file
 -- trigger _take_ladder_step__take on _take_ladder_step
@@ -2289,6 +2343,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _take_packet__take on _take_packet
 -- trigger _take_request__take on _take_request
 -- trigger _take_requests__take on _take_requests
+-- trigger _take_up_workflow__take_up on _take_up_workflow
 -- trigger _tell_fact__tell on _tell_fact
 -- trigger _tell_facts__tell on _tell_facts
 -- trigger _tell_ladder__tell on _tell_ladder
@@ -2300,9 +2355,13 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _tool_choices__keep_keys on _tool_choices
 -- trigger _tool_choices__keep_rows on _tool_choices
 -- trigger _undo__undo on _undo
+-- trigger _unset_layer__forget on _unset_layer
+-- trigger _verify_turn__verify on _verify_turn
 -- trigger _vote_on_answer__vote on _vote_on_answer
+-- trigger _wait_for_children__wait on _wait_for_children
 -- trigger _write_batch__write on _write_batch
 -- trigger _write_body__write on _write_body
+-- trigger _write_entry__find on _write_entry
 -- trigger _write_found__write on _write_found
 -- trigger _write_job__write on _write_job
 -- trigger _write_rule__write on _write_rule
@@ -2313,27 +2372,15 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger acceptance_checks__keep_keys on acceptance_checks
 -- trigger acceptance_checks__keep_rows on acceptance_checks
 -- trigger acceptance_checks__keep_verdict on acceptance_checks
--- trigger answer_proposal__answer on answer_proposal
--- trigger append_job_output__append on append_job_output
--- trigger append_output__append on append_output
--- trigger apply_retention__apply on apply_retention
--- trigger archive_idle__archive on archive_idle
--- trigger begin_turn__begin on begin_turn
--- trigger cancel_process__ask on cancel_process
 -- trigger children__keep_fixed on children
 -- trigger children__keep_keys on children
 -- trigger children__keep_rows on children
--- trigger choose_pictures__choose on choose_pictures
 -- trigger chunk_lists__keep_fixed on chunk_lists
 -- trigger chunk_lists__keep_keys on chunk_lists
 -- trigger chunk_lists__keep_rows on chunk_lists
 -- trigger chunks__keep_fixed on chunks
 -- trigger chunks__keep_keys on chunks
 -- trigger chunks__keep_rows on chunks
--- trigger claim_files__claim on claim_files
--- trigger claim_files__claim_step on claim_files
--- trigger claim_lease__claim on claim_lease
--- trigger claim_process__claim on claim_process
 -- trigger commands__ignore_repeats on commands
 -- trigger commands__keep_attributes on commands
 -- trigger commands__keep_body on commands
@@ -2342,7 +2389,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger commands__keep_rows on commands
 -- trigger commands__name_the_log on commands
 -- trigger commands__perform_now on commands
--- trigger confine_processes__confine on confine_processes
 -- trigger contents__keep_cut on contents
 -- trigger contents__keep_fixed on contents
 -- trigger contents__keep_keys on contents
@@ -2352,8 +2398,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger demotions__keep_fixed on demotions
 -- trigger demotions__keep_keys on demotions
 -- trigger demotions__keep_rows on demotions
--- trigger describe_run__describe on describe_run
--- trigger dispatch__dispatch on dispatch
 -- trigger edges__refuse_changed_cycle on edges
 -- trigger edges__refuse_cycle on edges
 -- trigger edges__refuse_narrower_scope on edges
@@ -2366,14 +2410,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger effects__keep_keys on effects
 -- trigger effects__keep_rows on effects
 -- trigger effects__keep_state on effects
--- trigger end_kept_jobs__ask on end_kept_jobs
--- trigger end_preparation__end on end_preparation
--- trigger end_prompt__end on end_prompt
--- trigger end_step__end on end_step
--- trigger end_step__guard on end_step
--- trigger end_workflow__end on end_workflow
--- trigger end_workflow__guard on end_workflow
--- trigger end_workflow__rest on end_workflow
 -- trigger entries__index_head on entries
 -- trigger entries__keep_content_id on entries
 -- trigger entries__keep_fixed on entries
@@ -2387,8 +2423,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger events__keep_fixed on events
 -- trigger events__keep_keys on events
 -- trigger events__keep_rows on events
--- trigger extend_prompt__extend on extend_prompt
--- trigger fail_call__fail on fail_call
 -- trigger file_constraints__normalize_changed_pattern on file_constraints
 -- trigger file_constraints__normalize_pattern on file_constraints
 -- trigger file_modes__keep_command_id on file_modes
@@ -2396,19 +2430,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger file_modes__keep_is_executable on file_modes
 -- trigger file_modes__keep_keys on file_modes
 -- trigger file_modes__keep_rows on file_modes
--- trigger finish_delegation__finish on finish_delegation
--- trigger finish_delegation__guard on finish_delegation
--- trigger finish_effect__finish on finish_effect
--- trigger finish_job__finish on finish_job
--- trigger finish_job__guard on finish_job
--- trigger forget_answers__forget on forget_answers
--- trigger forget_skill__forget on forget_skill
--- trigger import_nodes__import on import_nodes
 -- trigger jobs__keep_ended_at on jobs
 -- trigger jobs__keep_fixed on jobs
 -- trigger jobs__keep_keys on jobs
 -- trigger jobs__keep_rows on jobs
--- trigger join_threads__join on join_threads
 -- trigger loops__guard_prompt on loops
 -- trigger loops__guard_transition on loops
 -- trigger loops__keep_fixed on loops
@@ -2421,26 +2446,14 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger model_calls__keep_rows on model_calls
 -- trigger model_calls__keep_state on model_calls
 -- trigger nodes__keep_place on nodes
--- trigger offer_delegation__offer on offer_delegation
--- trigger offer_search__offer on offer_search
--- trigger open_call__open on open_call
--- trigger open_proposal__guard on open_proposal
--- trigger open_proposal__open on open_proposal
 -- trigger outcomes__change_status on outcomes
 -- trigger outcomes__list_status on outcomes
 -- trigger packets__keep_fixed on packets
 -- trigger packets__keep_keys on packets
 -- trigger packets__keep_rows on packets
--- trigger perform_command__guard on perform_command
--- trigger perform_command__perform on perform_command
 -- trigger pictures__keep_fixed on pictures
 -- trigger pictures__keep_keys on pictures
 -- trigger pictures__keep_rows on pictures
--- trigger prepare_packet__archive_files on prepare_packet
--- trigger prepare_packet__archive_history on prepare_packet
--- trigger prepare_packet__guard on prepare_packet
--- trigger prepare_packet__offer_skills on prepare_packet
--- trigger prepare_packet__tell_undone on prepare_packet
 -- trigger process_cancels__keep_fixed on process_cancels
 -- trigger process_cancels__keep_keys on process_cancels
 -- trigger process_cancels__keep_rows on process_cancels
@@ -2449,24 +2462,11 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger proposals__keep_rows on proposals
 -- trigger proposals__keep_state on proposals
 -- trigger proposals__record_cancelling on proposals
--- trigger purge_idle__purge on purge_idle
--- trigger purge_run__purge on purge_run
--- trigger purge_tree__purge on purge_tree
--- trigger record_crash__record on record_crash
--- trigger release_claims__release on release_claims
--- trigger release_lease__release on release_lease
--- trigger remove_node__remove on remove_node
--- trigger remove_tool__remove on remove_tool
--- trigger rename_run__rename on rename_run
--- trigger report_file__take on report_file
--- trigger report_listing__compare on report_listing
 -- trigger resolutions__decide on resolutions
 -- trigger resolutions__keep_created_at on resolutions
 -- trigger resolutions__keep_fixed on resolutions
 -- trigger resolutions__keep_keys on resolutions
 -- trigger resolutions__keep_rows on resolutions
--- trigger resolve_tree__resolve on resolve_tree
--- trigger rewind_run__rewind on rewind_run
 -- trigger rewinds__keep_fixed on rewinds
 -- trigger rewinds__keep_keys on rewinds
 -- trigger rewinds__keep_rows on rewinds
@@ -2505,31 +2505,15 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger runs__record_status on runs
 -- trigger schemes__guard_changed_writers on schemes
 -- trigger schemes__guard_writers on schemes
--- trigger select_rules__select on select_rules
--- trigger set_layer__keep on set_layer
--- trigger set_node__set on set_node
 -- trigger settings__guard_value on settings
 -- trigger settings__keep_default on settings
 -- trigger settings__keep_layer on settings
--- trigger show_job_output__show on show_job_output
--- trigger start_delegation__guard on start_delegation
--- trigger start_delegation__start on start_delegation
--- trigger start_effect__start on start_effect
--- trigger start_job__start on start_job
--- trigger start_step__guard on start_step
--- trigger start_step__start on start_step
--- trigger start_workflow__start on start_workflow
 -- trigger step_runs__guard_transition on step_runs
 -- trigger step_runs__keep_fixed on step_runs
 -- trigger step_runs__keep_keys on step_runs
 -- trigger step_runs__keep_rows on step_runs
 -- trigger step_runs__keep_state on step_runs
 -- trigger step_runs__record_state on step_runs
--- trigger store_content__store on store_content
--- trigger submit_packet__submit on submit_packet
--- trigger sweep__sweep on sweep
--- trigger sync_files__sync on sync_files
--- trigger take_up_workflow__take_up on take_up_workflow
 -- trigger tool_narrowings__keep_fixed on tool_narrowings
 -- trigger tool_narrowings__keep_keys on tool_narrowings
 -- trigger tool_narrowings__keep_rows on tool_narrowings
@@ -2556,17 +2540,38 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger turns__keep_response on turns
 -- trigger turns__keep_rows on turns
 -- trigger turns__take_response on turns
--- trigger undo_edits__undo on undo_edits
 -- trigger undone_edits__keep_fixed on undone_edits
 -- trigger undone_edits__keep_rows on undone_edits
--- trigger unset_layer__forget on unset_layer
+-- trigger verb_answer_proposal__answer on verb_answer_proposal
+-- trigger verb_archive_idle__archive on verb_archive_idle
+-- trigger verb_cancel_process__ask on verb_cancel_process
 -- trigger verb_cp__call on verb_cp
+-- trigger verb_describe_run__describe on verb_describe_run
+-- trigger verb_end_prompt__end on verb_end_prompt
+-- trigger verb_extend_prompt__extend on verb_extend_prompt
+-- trigger verb_forget_answers__forget on verb_forget_answers
+-- trigger verb_forget_skill__forget on verb_forget_skill
 -- trigger verb_get__call on verb_get
+-- trigger verb_import_nodes__import on verb_import_nodes
+-- trigger verb_join_threads__join on verb_join_threads
 -- trigger verb_mv__call on verb_mv
+-- trigger verb_purge_idle__purge on verb_purge_idle
+-- trigger verb_purge_run__purge on verb_purge_run
+-- trigger verb_purge_tree__purge on verb_purge_tree
+-- trigger verb_remove_node__remove on verb_remove_node
+-- trigger verb_remove_tool__remove on verb_remove_tool
+-- trigger verb_rename_run__rename on verb_rename_run
+-- trigger verb_resolve_tree__resolve on verb_resolve_tree
+-- trigger verb_rewind_run__rewind on verb_rewind_run
 -- trigger verb_rm__call on verb_rm
 -- trigger verb_set__call on verb_set
+-- trigger verb_set_node__set on verb_set_node
+-- trigger verb_start_workflow__start on verb_start_workflow
+-- trigger verb_undo_edits__undo on verb_undo_edits
 -- trigger verb_update__call on verb_update
--- trigger verify_turn__verify on verify_turn
+-- trigger verb_write_rules__write on verb_write_rules
+-- trigger verb_write_skill__write on verb_write_skill
+-- trigger verb_write_workflow__write on verb_write_workflow
 -- trigger vetoes__keep_fixed on vetoes
 -- trigger vetoes__keep_keys on vetoes
 -- trigger vetoes__keep_rows on vetoes
@@ -2574,7 +2579,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger votes__keep_fixed on votes
 -- trigger votes__keep_keys on votes
 -- trigger votes__keep_rows on votes
--- trigger wait_for_children__wait on wait_for_children
 -- trigger workflow_needs__guard_layers on workflow_needs
 -- trigger workflow_needs__keep_fixed on workflow_needs
 -- trigger workflow_needs__keep_rows on workflow_needs
@@ -2594,7 +2598,3 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger workflows__keep_fixed on workflows
 -- trigger workflows__keep_keys on workflows
 -- trigger workflows__keep_rows on workflows
--- trigger write_entry__find on write_entry
--- trigger write_rules__write on write_rules
--- trigger write_skill__write on write_skill
--- trigger write_workflow__write on write_workflow

@@ -80,7 +80,7 @@ def write(db: engine.Database, entries: list[tuple[str, str, str, str, bool]]) -
     for number, (name, text, visibility, attribute, is_long) in enumerate(entries):
         body = text + "\n".join(["", *(f"line {n} ::: of many" for n in range(40))]) if is_long else text
         db.insert(
-            "write_entry",
+            "_write_entry",
             run_id=1,
             path=name.format(number),
             body=body,
@@ -147,9 +147,9 @@ def next_loop(db: engine.Database, prompt: str) -> None:
     """End the open turn and its loop, and begin another one with `prompt`."""
     db.execute("update turns set phase = 'asking', context_tokens = 1, seen_at = 1 where id = ?", (open_turn(db),))
     db.execute("update turns set response = ? where phase = 'asking'", (DONE,))
-    db.insert("dispatch", run="demo")
+    db.insert("_dispatch", run="demo")
     begin(db, "demo", prompt)
-    db.insert("begin_turn", run="demo")
+    db.insert("_begin_turn", run="demo")
 
 
 # -- 1. the entries of a packet are those of the file
@@ -163,7 +163,7 @@ def test_a_reader_of_the_rule_finds_the_entries_of_the_file(
 ) -> None:
     with fresh() as db:
         begin(db, "demo", prompt, context_limit=10_000_000)
-        db.insert("begin_turn", run="demo")
+        db.insert("_begin_turn", run="demo")
         write(db, entries)
         for depth in range(3):
             packet = user_message(db)
@@ -192,7 +192,7 @@ def test_a_compact_packet_has_its_file_its_records_and_its_prompt(
             "values ('small', 'scripted:none', 'compact', 4096, 0)"
         )
         begin(db, "demo", prompt, model="small")
-        db.insert("begin_turn", run="demo")
+        db.insert("_begin_turn", run="demo")
         name = "known://{}" if name.startswith(("log", "unknown")) else name
         write(db, [(name, file, "visible", "", False)])
         write(db, [(f"log://turn_{n}/x/{{}}", text, "visible", "", False) for n, text in enumerate(records, 1)])
@@ -315,7 +315,7 @@ def test_a_prompt_with_its_closing_tag_has_another_tag(text: str) -> None:
 def test_an_ordinary_text_is_printed_as_it_is(db: engine.Database, text: str) -> None:
     begin(db, "demo")
     db.insert("verb_set", run="demo", path="known://a", body=text, attributes='{"tags":"a,b & c > d: x < y"}')
-    db.insert("begin_turn", run="demo")
+    db.insert("_begin_turn", run="demo")
     row = db.row("select * from _packet_visible where turn_id = 1")
     assert row is not None
     head = '{"turn":0,"tags":"a,b & c > d: x < y","lines":'

@@ -81,7 +81,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         steps = '[{"id": "a", "instruction": "i"}, {"id": "b", "instruction": "i", "needs": ["a"]}]'
         head = '"name": "w", "description": "d", "vars": {"x": {"default": "1"}}'
-        db.insert("write_workflow", syntax="jsonc", text=f'{{{head}, "steps": {steps}}}', source="w.json")
+        db.insert("verb_write_workflow", syntax="jsonc", text=f'{{{head}, "steps": {steps}}}', source="w.json")
         db.execute("insert into workflow_runs (run_id, workflow_id, effect_id) select min(id), 1, 1 from runs")
         db.execute("insert into workflow_values select run_id, 'x', '1', 'given' from workflow_runs")
         db.execute(
@@ -212,7 +212,7 @@ def test_no_row_is_replaced(execute: Execute, kept: Kept) -> None:
 
 def test_what_a_run_saw_is_kept_whatever_becomes_of_its_views(db: engine.Database) -> None:
     db.insert("verb_set", run="demo", path="run://demo", body="Do it")
-    db.insert("write_entry", run_id=1, path="known://a", body="old", writer="system")
+    db.insert("_write_entry", run_id=1, path="known://a", body="old", writer="system")
     newest = "where since = (select max(id) from events)"
     assert db.value(f"select count(*) from run_views {newest}") == 1
     for statement in (

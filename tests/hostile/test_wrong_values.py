@@ -9,6 +9,7 @@ spec: @verb_contract
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from fresh import fresh
@@ -19,7 +20,7 @@ from engine.errors import EngineError
 VALUES = (None, -1, 2**63 - 1, -(2**63), 1e308, float("inf"), b"", b"\xff\x00", "a\0b", "", "[" * 2_000, "\u202e", 1.5)
 LONG = "a" * 1_000_000
 PLAIN = (None, 0, b"\xff\x00", "", LONG)
-"""For the doors that only the engine uses."""
+"""For the doors that promise nothing."""
 LINE = 20_000
 
 
@@ -33,9 +34,11 @@ def test_no_value_of_a_door_raises_what_nobody_worded(tmp_path: Path) -> None:
             for column in db.rows("select name from pragma_table_info(?)", (row["name"],))
         ]
         assert len(columns) > 500
+        of_views = dict(db.tuples("select name, sql from sqlite_schema where type = 'view'"))
+        promised = {name for name, sql in of_views.items() if re.search(r"\bas\n--", sql)}
         broken: list[object] = []
         for door, column in columns:
-            is_inside = door.startswith("_")
+            is_inside = door not in promised
             for value in PLAIN if is_inside else (*VALUES, LONG):
                 row = {"run": "done", "path": "known://b", "body": "text", "name": "x", column: value}
                 named = {name: given for name, given in row.items() if (door, name) in columns}

@@ -38,13 +38,13 @@ PEOPLES_VIEWS = {
 
 RUN = """
 insert into verb_set (run, path, body, attributes) values ('demo', 'run://demo', 'go', '{"model":"m","overwrite_unseen":1}');
-insert into report_file (project_id, path, kind, size, mtime_ns, sha256, text)
+insert into _report_file (project_id, path, kind, size, mtime_ns, sha256, text)
 values (1, 'a.txt', 'text', 4, 1, 'h', 'one' || char(10));
-insert into sync_files (run_id) values (1);
-insert into begin_turn (run) values ('demo');
-insert into submit_packet (turn_id, chars) values (1, 100);
+insert into _sync_files (run_id) values (1);
+insert into _begin_turn (run) values ('demo');
+insert into _submit_packet (turn_id, chars) values (1, 100);
 update turns set response = '<set path="known://a">one</set><get path="a.txt"/><set path="a.txt">two</set>';
-insert into dispatch (run) values ('demo');
+insert into _dispatch (run) values ('demo');
 """
 
 NOTES = "# Notes\n\nThe port is 8080.\nThe owner is Ada.\n"

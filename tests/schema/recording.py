@@ -10,14 +10,14 @@ import engine
 
 VIEWS = (
     "audit_entries",
-    "command_bodies",
+    "_command_bodies",
     "command_results",
     "context_at",
     "known_entries",
     "loop_list",
     "loop_results",
     "model_choices",
-    "next_steps",
+    "_next_steps",
     "open_proposals",
     "packet_texts",
     "past_turns",

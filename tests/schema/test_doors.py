@@ -15,17 +15,19 @@ from engine.errors import EngineError
 from engine.schema.build import installed
 
 SQL = "\n".join(text for _, text in installed().all_sources)
-DOORS = sorted(set(re.findall(r"^instead of insert on ([a-z]\w+)$", SQL, re.MULTILINE)))
+# a door that says in its create what it promises
+PROMISED = {*re.findall(r"^create view (\w+) as\n--", SQL, re.MULTILINE)}
+DOORS = sorted(PROMISED & {*re.findall(r"^instead of insert on (\w+)$", SQL, re.MULTILINE)})
 TABLES = sorted(set(re.findall(r"^create table if not exists (\w+)", SQL, re.MULTILINE)))
 TAKES_ALL = {
-    "apply_retention": "is about all runs that rest",
-    "release_claims": "a client that is gone may have claimed nothing",
-    "release_lease": "who gives a lease back may have lost it",
-    "store_content": "a text has no name",
-    "sweep": "is about the whole file",
+    "_apply_retention": "is about all runs that rest",
+    "_release_claims": "a client that is gone may have claimed nothing",
+    "_release_lease": "who gives a lease back may have lost it",
+    "_store_content": "a text has no name",
+    "_sweep": "is about the whole file",
 }
 """Doors that no row can name nothing in, and why."""
-WITHOUT_NAMES = {"forget_answers": "without a run it forgets the answers of all"}
+WITHOUT_NAMES = {"verb_forget_answers": "without a run it forgets the answers of all"}
 NAMES = {"name", "node", "path", "run", "step"}
 VALUES = {
     "attributes": "{}",

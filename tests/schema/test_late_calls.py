@@ -53,7 +53,7 @@ def test_the_doors_are_found() -> None:
         "_ensure_run",
         "_run_set",
         "_run_rm",
-        "open_proposal",
+        "_open_proposal",
         "_settle_proposal",
         "_condense",
     } <= DOORS

@@ -132,8 +132,8 @@ def test_a_file_that_was_written_again_is_no_longer_missing(tmp_path: Path) -> N
     path = tmp_path / "t.db"
     with engine.open(path) as db:
         db.insert("verb_set", run="demo", path="run://demo", body="go", attributes='{"model": "m"}')
-        db.insert("report_file", project_id=1, path="a", kind="text", size=3, mtime_ns=1, sha256="h", text="one")
-        db.insert("sync_files", run_id=1)
+        db.insert("_report_file", project_id=1, path="a", kind="text", size=3, mtime_ns=1, sha256="h", text="one")
+        db.insert("_sync_files", run_id=1)
         triggers = db.tuples("select name from sqlite_schema where type = 'trigger' and tbl_name = 'entries'")
     drops = [f"drop trigger {name}" for (name,) in triggers]
     write_with(path, *drops, """update entries set attributes = '{"kind":"missing","tags":"x"}' where path = 'a'""")
@@ -189,7 +189,7 @@ def test_what_an_app_made_survives_a_rebuild(tmp_path: Path) -> None:
 def test_a_rebuild_waits_for_a_live_driver(tmp_path: Path) -> None:
     path = file_with_a_run(tmp_path / "t.db")
     with engine.open(path) as db:
-        db.insert("claim_lease", run="demo", token="mine", holder="{}")
+        db.insert("_claim_lease", run="demo", token="mine", holder="{}")
     engine.open(path).close()
     write_with(path, "update engine_meta set value = 'older' where key = 'sources'")
     with pytest.raises(Conflict, match="is being driven by another version of the engine"):

@@ -27,7 +27,7 @@ def test_every_public_table_and_view_is_counted_and_read(tmp_path: Path) -> None
     wrong = {}
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as stock:
         names = [name for (name,) in stock.execute(PUBLIC)]
-        assert set(PEOPLES_VIEWS) | {"begin_turn", "rule_list", "mcp_calls"} <= set(names)
+        assert set(PEOPLES_VIEWS) | {"verb_rename_run", "rule_list", "mcp_calls"} <= set(names)
         for name in names:
             try:
                 stock.execute(f'select count(*) from "{name}"').fetchone()

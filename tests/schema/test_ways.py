@@ -83,7 +83,7 @@ def test_a_file_is_written_within_few_bodies_and_files(tmp_path: Path) -> None:
         if not event["trigger"]:
             # from the response that holds the set until the driver begins to write
             began = sql.startswith("update turns set response") and asked() == 1
-            listening = (listening or began) and "start_effect" not in sql
+            listening = (listening or began) and "_start_effect" not in sql
         elif listening and not sql.startswith("TRIGGER"):
             passed.update(dict.fromkeys(name for name, body in bodies.items() if sql in body))
 
@@ -97,7 +97,7 @@ def test_a_file_is_written_within_few_bodies_and_files(tmp_path: Path) -> None:
         db.connection.trace_v2(0, None)
     assert (tmp_path / "root" / "a.py").read_text("utf-8") == "new\n"
     files = {file for file, name, _, _ in triggers() if name in passed.keys() - PASS_ON}
-    assert {"dispatch__dispatch", "perform_command__perform", "open_proposal__open"} <= set(passed)
+    assert {"_dispatch__dispatch", "_perform_command__perform", "_open_proposal__open"} <= set(passed)
     assert len(passed.keys() - PASS_ON) <= MOST_BODIES, " ".join(passed)
     assert len(files) <= MOST_FILES, files
 

@@ -184,12 +184,12 @@ def resume(
     with open_existing(db) as database:
         use_keys(database, key_from)
         alias = run or database.value(
-            "select n.run from workflow_runs as w join next_steps as n on n.run_id = w.run_id "
+            "select n.run from workflow_runs as w join _next_steps as n on n.run_id = w.run_id "
             "where n.step <> 'end' order by w.run_id desc limit 1"
         )
         if alias is not None:
             store.steps(database, alias)
-        if alias is None or database.value("select step from next_steps where run = ?", (alias,)) == "end":
+        if alias is None or database.value("select step from _next_steps where run = ?", (alias,)) == "end":
             say(f"nothing to resume{f' in {visible(alias)}' if alias else ''}; 'engine workflow run' starts one")
             raise typer.Exit(NOTHING_TO_DO)
         with output_file(database, keep_output, alias) as kept:

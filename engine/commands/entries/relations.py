@@ -116,7 +116,7 @@ def add(
     """
     with open_to_write(db) as database:
         database.insert(
-            "set_node",
+            "verb_set_node",
             run=run,
             node=node,
             type=kind,
@@ -147,7 +147,7 @@ def rm(
 
     with open_to_write(database_to_read(db, Path.cwd())) as database:
         before = database.value("select count(*) from nodes")
-        database.insert("remove_node", run=run, node=node, cascade=int(cascade))
+        database.insert("verb_remove_node", run=run, node=node, cascade=int(cascade))
         gone = before - database.value("select count(*) from nodes")
     say(f"removed: {one_line(node, 80)}" + (f" and {gone - 1} below it" if gone > 1 else ""))
 
@@ -227,7 +227,7 @@ def import_(
         raise ValidationError(f"{file}: is not UTF-8 text") from error
     with open_to_write(db) as database:
         try:
-            database.insert("import_nodes", run=run, body=text)
+            database.insert("verb_import_nodes", run=run, body=text)
         except EngineError as error:
             raise type(error)(f"{file}: {error.message}") from error
     say(f"imported: {file}")

@@ -101,7 +101,7 @@ def clear(
     """
     with open_existing(db) as database:
         before = database.value("select count(*) from cached_answers")
-        database.insert("forget_answers", run=run)
+        database.insert("verb_forget_answers", run=run)
         after = database.value("select count(*) from cached_answers")
     if as_json:
         print_json({"forgotten": before - after})

@@ -155,7 +155,7 @@ def rm(
         found = [str(name) for (name,) in database.tuples(_UNUSED)] if unused else list(names or [])
         with database.transaction():
             for name in found:
-                database.insert("remove_tool", name=name)
+                database.insert("verb_remove_tool", name=name)
     say(f"removed: {visible(', '.join(found))} ({counted(len(found), 'tool')})" if found else "no tool to remove")
 
 

@@ -122,7 +122,7 @@ def _archive_idle(db: Path | None, idle: str, *, undo: bool) -> None:
         raise typer.BadParameter(f"{idle!r}: give a span above 0, such as 30d")
     with open_existing(db) as database:
         before = {row["run"] for row in database.rows(_SHOWN)}
-        database.insert("archive_idle", days=days)
+        database.insert("verb_archive_idle", days=days)
         after = {row["run"] for row in database.rows(_SHOWN)}
     gone = ", ".join(sorted(before - after))
     say(f"left out of lists: {gone}" if gone else f"no run has been idle for {idle}")

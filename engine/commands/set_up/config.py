@@ -158,7 +158,7 @@ def _change_outside(
             check_known(trial, name)
         for name, value in given.items():
             text = absolute_model(value) if name == "model" and value else value
-            trial.insert("set_layer", name=name, layer=layer, value=text)
+            trial.insert("_set_layer", name=name, layer=layer, value=text)
             kind = trial.value("select kind from settings where name = ?", (name,))
             values[name] = text if kind == "text" or not text else int(text) if text.isdecimal() else float(text)
     if values:
@@ -258,9 +258,9 @@ def _change(database: Database, given: dict[str, str], unset: list[str]) -> None
             check_known(database, name)
         for name, value in given.items():
             text = absolute_model(value) if name == "model" and value else value
-            database.insert("set_layer", name=name, layer="file", value=text)
+            database.insert("_set_layer", name=name, layer="file", value=text)
         for name in unset:
-            database.insert("unset_layer", name=name, layer="file")
+            database.insert("_unset_layer", name=name, layer="file")
 
 
 def _tell_what_is_missing(database: Database, given: dict[str, str]) -> None:

@@ -40,7 +40,7 @@ create trigger effect_results__keep_weather
 after insert on effect_results
 when new.state = 'resolved' and exists (select 1 from effects where id = new.effect_id and kind = 'weather')
 begin
-    insert into write_entry (run_id, path, body, writer)
+    insert into _write_entry (run_id, path, body, writer)
     select f.run_id, 'weather://' || json_extract(f.detail, '$.place'), json_extract(new.detail, '$.sky'), 'plugin'
     from effects as f
     where f.id = new.effect_id;
@@ -68,7 +68,7 @@ create trigger proposals__tell_the_truth
 after update of state on proposals
 when new.state = 'accepting' and new.kind = 'file_write' and new.target = 'forecast.txt'
 begin
-    insert into store_content (path, body)
+    insert into _store_content (path, body)
     select new.target, group_concat(place || ' ' || icon, char(10)) || char(10)
     from packet_forecast
     where turn_id = new.turn_id;
