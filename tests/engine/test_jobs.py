@@ -374,7 +374,7 @@ def test_another_handle_follows_a_job_and_cancels_what_runs(elsewhere: tuple[eng
     db.cancel("demo", path.removesuffix("_1"), reason="enough", by="Ada")
     assert list(followed) == []
     assert db.value("select json_extract(detail, '$.note') from jobs") == "stopped by Ada: enough"
-    with pytest.raises(Conflict, match="does not run"):
+    with pytest.raises(Conflict, match="is not running"):
         db.cancel("demo", path)
     fore = str(db.value("select log_path from commands where body like 'echo fore%'"))
     wait_until(lambda: "fore\n" in [piece["text"] for piece in db.output("demo", fore, follow=False)])
@@ -503,7 +503,7 @@ def test_engine_stream_prints_the_text_that_is_kept_into_a_pipe(folder: Path) ->
     assert [line.get("text") for line in lines] == ["a\nb\n", "err\n", None]
     assert lines[-1] == {"state": "done", "outcome": "exit:4", "exit_code": 4}
     assert run_engine(folder, "runs", "output", "demo", path, "--cancel").returncode == 1
-    assert "does not run" in run_engine(folder, "runs", "output", "demo", path, "--cancel").stderr
+    assert "is not running" in run_engine(folder, "runs", "output", "demo", path, "--cancel").stderr
 
 
 # what it changes
