@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import email
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -101,6 +103,67 @@ def test_an_installed_engine_runs_elsewhere(wheel: Path, tmp_path: Path) -> None
     where = run(python, "-c", OPEN, tmp_path / "agent.db", cwd=tmp_path)
     assert Path(where.strip()).is_relative_to(tmp_path / "venv")
     assert (tmp_path / "agent.db").stat().st_size > 0
+
+
+APP = """\
+import engine
+
+with engine.open("agent.db") as db:
+    print(db.run("Hi", max_turns=3).answer)
+    db.run("Hi", modle="x")  # wrong
+    for event in db.events("demo"):
+        print(event["tpye"])  # wrong
+"""
+
+
+@pytest.fixture(scope="session", params=["wheel", "editable"])
+def typed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the engine, from the wheel or from the folder as CONTRIBUTING says."""
+    place = tmp_path_factory.mktemp("typed") / "venv"
+    run(sys.executable, "-m", "venv", "--without-pip", place, cwd=place.parent)
+    pip = (sys.executable, "-m", "pip", "--python", place / "bin" / "python", "install", "-q", "--no-deps")
+    if request.param == "wheel":
+        run(*pip, "--no-index", request.getfixturevalue("wheel"), cwd=place.parent)
+    else:
+        source = request.getfixturevalue("source")
+        run(*pip, "--config-settings", "editable_mode=strict", "-e", source, cwd=place.parent)
+    return place / "bin" / "python"
+
+
+@pytest.fixture(scope="session")
+def pyright(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pyright, with its own Node, of the package index."""
+    place = tmp_path_factory.mktemp("pyright") / "venv"
+    run(sys.executable, "-m", "venv", "--without-pip", place, cwd=place.parent)
+    pip = (sys.executable, "-m", "pip", "--python", place / "bin" / "python", "install", "-q")
+    done = subprocess.run([*pip, "pyright[nodejs]"], cwd=place.parent, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("no package index has pyright")
+    return place / "bin" / "pyright"
+
+
+def wrong_lines() -> set[int]:
+    return {number for number, line in enumerate(APP.splitlines(), 1) if "# wrong" in line}
+
+
+def test_mypy_finds_the_types_of_an_installed_engine(typed: Path, tmp_path: Path) -> None:
+    """Of an editable install it found no module: setuptools maps the folders by a hook that only Python follows."""
+    (tmp_path / "app.py").write_text(APP, encoding="utf-8")
+    words = ["--python-executable", str(typed), "--follow-imports=silent", "--ignore-missing-imports", "app.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "import-not-found" not in done.stdout
+    assert {int(number) for number in re.findall(r"^app\.py:(\d+): error:", done.stdout, re.MULTILINE)} == wrong_lines()
+
+
+def test_pyright_finds_the_types_of_an_installed_engine(typed: Path, pyright: Path, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(APP, encoding="utf-8")
+    words = ["--pythonpath", str(typed), "--outputjson", "app.py"]
+    done = subprocess.run([pyright, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    found = json.loads(done.stdout)["generalDiagnostics"]
+    lines = {each["range"]["start"]["line"] + 1 for each in found if each["severity"] == "error"}
+    assert lines == wrong_lines(), found
 
 
 def link_what_is_declared(wheel: Path, site: Path) -> None:
