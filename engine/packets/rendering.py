@@ -272,8 +272,12 @@ class Renderer:
         # a tool without a document is one whose plugin is gone
         documents = {row["name"]: row["doc"] or tool_document(row["name"]) for row in rows}
         tools = [{"name": tool, "doc": document} for tool, document in documents.items() if document]
-        said = rows[0] if rows else {"persona_name": None, "persona": "", "native": 0, "anchors": 0, "untold": None}
-        marks = {name: said[name] for name in ("persona", "native", "anchors", "untold")}
+        said = (
+            rows[0]
+            if rows
+            else {"persona_name": None, "persona": "", "native": 0, "anchors": 0, "untold": None, "plain": 0}
+        )
+        marks = {name: said[name] for name in ("persona", "native", "anchors", "untold", "plain")}
         text = laid_out(file, tools=tools, **marks)
         layers = [
             *(("tools", tool["name"], tool["doc"]) for tool in tools),

@@ -6,11 +6,13 @@ A hint can only name pydantic where pydantic was imported; the engine itself nee
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import sys
 from collections.abc import Callable, Collection
 from typing import Annotated, Any, get_args, get_origin
 
+from .bounds import with_bounds
 from .kinds import Kind, Schema, WrongArgument, json_of
 
 _MOST_ERRORS = 3
@@ -24,6 +26,15 @@ def is_checked(hint: object) -> bool:
     if get_origin(hint) is Annotated:
         return any(type(each).__module__.startswith(("pydantic", "annotated_types")) for each in get_args(hint)[1:])
     return isinstance(hint, type) and (hasattr(hint, "__pydantic_validator__") or hasattr(hint, "__pydantic_fields__"))
+
+
+def with_field(hint: object, parameter: inspect.Parameter) -> tuple[object, inspect.Parameter]:
+    """The hint and the parameter of `amount: float = Field(default=1, gt=0)`, as if the field stood in `Annotated`."""
+    found: Any = parameter.default
+    if type(found).__module__ != "pydantic.fields":
+        return hint, parameter
+    default = inspect.Parameter.empty if found.is_required() else found.get_default(call_default_factory=True)
+    return Annotated[hint, found], parameter.replace(default=default)  # type: ignore[return-value]
 
 
 def checked(hint: Any, plain: Callable[[], Kind]) -> Kind:
@@ -42,11 +53,11 @@ def checked(hint: Any, plain: Callable[[], Kind]) -> Kind:
     schema = _inlined(whole, whole.get("$defs", {}), ())
     if get_origin(hint) is Annotated:
         kind = plain()
-        words = kind.words
+        words = with_bounds(kind.words, schema)
     else:
         words = f"an object with {', '.join(schema.get('properties', {}))}" if "properties" in schema else "a value"
         kind = Kind(words, schema, lambda text, place: json_of(text, place, words), lambda value, _: value)
-    return dataclasses.replace(kind, schema=schema, make=lambda value, place: _made(adapter, value, place))
+    return dataclasses.replace(kind, words=words, schema=schema, make=lambda value, place: _made(adapter, value, place))
 
 
 def _made(adapter: Any, value: object, place: str) -> object:

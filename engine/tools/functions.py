@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 
 from engine.functions.compact import to_json
 
+from .checked import with_field
 from .context import is_context
 from .decorating import MARK, Choices
 from .docstrings import read_docstring
@@ -218,7 +219,7 @@ def _parameters(
             raise TypeError(f"{where}: its name is not of the letters a to z, digits and _")
         if each.name in _TAKEN:
             raise TypeError(f"{where}: this word {_TAKEN[each.name]}; give it another name")
-        hint = hints[each.name]
+        hint, each = with_field(hints[each.name], each)
         if is_context(hint):
             if context is not None or each.kind is inspect.Parameter.POSITIONAL_ONLY:
                 raise TypeError(f"{where}: a tool has one engine.Context, which is given by its name")

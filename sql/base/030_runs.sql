@@ -20,7 +20,9 @@ create table if not exists run_options (
     -- the bounds of a number; null: none
     least real,
     most real,
-    meaning text not null
+    meaning text not null,
+    -- 1: it is refused in a run that works in no folder
+    needs_folder integer not null default 0 constraint run_options_needs_folder_flag check (needs_folder in (0, 1))
 ) strict, without rowid;
 
 -- The agents of this file, each with a name.

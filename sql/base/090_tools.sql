@@ -90,11 +90,20 @@ from (
     from loops as l
 );
 
--- Tools that are open in a loop and that its model is not told of. A part gives the loop and the name of each.
+-- Tools that are open in a loop and that its model is not told of. A run without a folder is told of its app's tools, of
+-- those that give work away, and of those that it has called. A part gives the loop and the name of each.
 create view _left_out_tools as
-select id as loop_id, cast(null as text) as name
-from loops
-where false;
+select l.id as loop_id, t.name
+from loops as l
+cross join runs as r on r.id = l.run_id and r.role <> 'judge'
+cross join projects as p on p.id = r.project_id and p.root is null
+cross join tools as t on t.doc is null and t.name <> 'update' and (t.advertised or t.reads)
+where not exists (
+        select 1
+        from turns as o
+        cross join commands as c on c.turn_id = o.id and c.action = t.name
+        where o.loop_id = l.id
+    );
 
 create view _turn_tools as
 -- The tools of a turn, for an adapter that calls tools natively, in the order in which the model is told of them.

@@ -92,12 +92,17 @@ create view _attached_turns as
 select null as turn_id
 where false;
 
--- The open tools that a model is not told of.
+-- The open tools that a model is not told of, but by their names. A run without a folder runs no process.
 create view _untold_tools as
 select l.id as loop_id, o.name, o.ordinal
 from loops as l
 cross join _loop_tools as o on o.loop_id = l.id
-where exists (select 1 from _left_out_tools as d where d.loop_id = l.id)
+cross join tools as k on k.name = o.name
+where (
+        k.hidden_by not like '%"no_processes"%'
+        or (select p.root from runs as r join projects as p on p.id = r.project_id where r.id = l.run_id) is not null
+    )
+    and exists (select 1 from _left_out_tools as d where d.loop_id = l.id)
     and exists (select 1 from _left_out_tools as d where d.loop_id = l.id and d.name = o.name);
 
 -- The names of those tools in one line, 100 at most.
@@ -136,6 +141,8 @@ select
     o.doc,
     p.name as persona_name,
     p.body as persona,
+    -- 1: it works in no folder, and is told so in few words
+    x.id is not null as plain,
     -- 1: it may call them through its provider's API
     exists (
         select 1 from models as m where m.alias = coalesce(l.model, r.model) and m.tool_calling = 'native'
@@ -150,7 +157,9 @@ from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
 join _loop_tools as o on o.loop_id = t.loop_id
-left join personas as p on p.name = r.persona
+left join projects as x on x.id = r.project_id and x.root is null
+-- the engine's own default persona is for work in a folder
+left join personas as p on p.name = r.persona and (x.id is null or p.name <> 'default' or p.origin <> 'engine')
 where not exists (select 1 from _left_out_tools as u where u.loop_id = t.loop_id and u.name = o.name)
 order by o.ordinal;
 

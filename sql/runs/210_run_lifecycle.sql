@@ -284,6 +284,15 @@ begin
     where r.id = new.run_id
         and json_extract(new.attributes, '$.attributes.root') <> coalesce(p.root, 0);
     select fail(
+        400, 'run ' || r.alias || ': ' || o.name || ' needs a folder, and this run works in none; start a run with a root'
+    )
+    from runs as r
+    join projects as p on p.id = r.project_id
+    join run_options as o on o.needs_folder
+    where r.id = new.run_id
+        and p.root is null
+        and nullif(trim(json_extract(new.attributes, '$.attributes.' || o.name)), '') is not null;
+    select fail(
         404,
         'persona ' || quote(json_extract(new.attributes, '$.attributes.persona'))
         || ': not found; the personas are ' || (select group_concat(name, ', ') from personas)

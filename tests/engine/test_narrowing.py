@@ -31,15 +31,21 @@ def choices(db: engine.Database, loop: int = 1) -> dict[str, str | None]:
     return {row["tool"]: row["reason"] for row in db.rows("select * from tool_choices where loop = ?", (loop,))}
 
 
+def root(tmp_path: Path) -> Path:
+    """The folder of a run: one without is told of few tools anyway."""
+    (found := tmp_path / "root").mkdir(exist_ok=True)
+    return found
+
+
 def test_nothing_is_left_out_unasked(db: engine.Database, tmp_path: Path) -> None:
-    db.run(DELETE, run="demo", model=script(tmp_path, DONE))
+    db.run(DELETE, run="demo", model=script(tmp_path, DONE), root=root(tmp_path))
     assert {"rm", "cp", "mv"} <= set(told(db, 1))
     assert not db.rows("select * from tool_choices")
     assert not db.rows("select 1 from search_texts"), "nothing was searched"
 
 
 def test_the_prompt_and_the_core_say_what_is_told(db: engine.Database, tmp_path: Path) -> None:
-    db.run(DELETE, run="demo", model=script(tmp_path, GO_ON, DONE), narrow_tools=1, no_web=True)
+    db.run(DELETE, run="demo", model=script(tmp_path, GO_ON, DONE), root=root(tmp_path), narrow_tools=1, no_web=True)
     assert told(db, 1) == told(db, 2) == ["get", "set", "think", "env", "sh", "rm", "update"]
     assert choices(db) == {
         **dict.fromkeys(("get", "set", "think", "env", "sh", "update"), "core"),
@@ -54,7 +60,7 @@ def test_a_tool_that_is_called_is_performed_and_told_of(db: engine.Database, tmp
     known = '<set path="known://a">x</set>' + GO_ON
     moved = '<mv path="known://a" to="known://b"/>' + GO_ON
     model = script(tmp_path, known, moved, GO_ON, DONE)
-    assert db.run(DELETE, run="demo", model=model, narrow_tools=1).status == 200
+    assert db.run(DELETE, run="demo", model=model, root=root(tmp_path), narrow_tools=1).status == 200
     assert db.value("select state from commands where action = 'mv'") == "resolved"
     assert "mv" not in told(db, 2)
     assert told(db, 3) == told(db, 4) == [*told(db, 2)[:-1], "mv", "update"]
@@ -64,7 +70,7 @@ def test_a_tool_that_is_called_is_performed_and_told_of(db: engine.Database, tmp
 
 
 def test_all_are_told_where_nothing_is_found(db: engine.Database, tmp_path: Path) -> None:
-    db.run("Hmm?", run="demo", model=script(tmp_path, DONE), narrow_tools=1)
+    db.run("Hmm?", run="demo", model=script(tmp_path, DONE), root=root(tmp_path), narrow_tools=1)
     assert {"rm", "cp", "mv", "ask_user"} <= set(told(db, 1))
     assert choices(db) == {None: "all"}
 
@@ -72,13 +78,13 @@ def test_all_are_told_where_nothing_is_found(db: engine.Database, tmp_path: Path
 def test_what_a_run_used_is_told_in_its_next_loop(db: engine.Database, tmp_path: Path) -> None:
     db.execute("update settings set value = '1' where name = 'narrow_tools'")
     model = script(tmp_path, '<rm path="known://none*" manifest/>' + GO_ON, DONE, DONE, DONE)
-    db.run(DELETE, run="demo", model=model)
-    db.run("Copy the template", run="demo", model=model)
+    db.run(DELETE, run="demo", model=model, root=root(tmp_path))
+    db.run("Copy the template", run="demo", model=model, root=root(tmp_path))
     assert {tool: why for tool, why in choices(db, 2).items() if why not in ("core", None)} == {
         "rm": "used",
         "cp": "found",
     }
-    db.run("Copy the template", run="demo", model=model, narrow_tools=0)
+    db.run("Copy the template", run="demo", model=model, root=root(tmp_path), narrow_tools=0)
     assert "mv" in told(db, 4), "the option wins over the setting"
 
 
@@ -126,7 +132,7 @@ def test_a_native_model_is_given_what_it_is_told_of(db: engine.Database, tmp_pat
         "insert into models (alias, actual, tool_calling, created_at) values ('native', ?, 'native', 0)",
         (script(tmp_path, DONE),),
     )
-    db.run(DELETE, run="demo", model="native", narrow_tools=1)
+    db.run(DELETE, run="demo", model="native", root=root(tmp_path), narrow_tools=1)
     assert [row["name"] for row in db.rows("select name from _turn_tools order by ordinal")] == told(db, 1)
 
 

@@ -141,9 +141,9 @@ def test_streamed_calls_are_commands_like_any_other(
     assert "The owner is Ada." in json.dumps(server.asked[1]["messages"])
 
 
-def test_openai_gets_the_tools_that_are_open_strictly(db: engine.Database, server: Server) -> None:
+def test_openai_gets_the_tools_that_are_open_strictly(db: engine.Database, server: Server, workspace_dir: Path) -> None:
     server.answers = [("", [DONE])]
-    db.run("Which port?", model=alias(db, "openai/tiny"), mode="ask", yolo=True)
+    db.run("Which port?", model=alias(db, "openai/tiny"), root=workspace_dir, mode="ask", yolo=True)
     functions = {tool["function"]["name"]: tool["function"] for tool in server.asked[0]["tools"]}
     assert list(functions) == ["get", "set", "think", "env", "rm", "cp", "mv", "update"]
     get = functions["get"]
@@ -156,9 +156,9 @@ def test_openai_gets_the_tools_that_are_open_strictly(db: engine.Database, serve
     assert "Each is a function too" in server.asked[0]["messages"][0]["content"]
 
 
-def test_anthropic_gets_the_schemas_as_they_are(db: engine.Database, server: Server) -> None:
+def test_anthropic_gets_the_schemas_as_they_are(db: engine.Database, server: Server, workspace_dir: Path) -> None:
     server.answers = [("", [DONE])]
-    db.run("Which port?", model=alias(db, "anthropic/claude-x"))
+    db.run("Which port?", model=alias(db, "anthropic/claude-x"), root=workspace_dir)
     tools = {tool["name"]: tool for tool in server.asked[0]["tools"]}
     stored = json.loads(db.value("select schema from tools where name = 'get'"))
     assert tools["get"]["input_schema"] == stored

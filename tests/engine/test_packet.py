@@ -81,8 +81,8 @@ def test_what_is_kept_is_what_the_model_was_sent(db: engine.Database, listener: 
         ]
 
 
-def test_the_system_text_is_kept_once(db: engine.Database, listener: Listener) -> None:
-    db.run("Go", model="listener", run="demo")
+def test_the_system_text_is_kept_once(db: engine.Database, listener: Listener, workspace_dir: Path) -> None:
+    db.run("Go", model="listener", run="demo", root=workspace_dir)
     assert db.value("select count(distinct sha256) from packets where role = 'system'") == 1
     assert db.value("select count(*) from packets where role = 'system'") == 4
 

@@ -797,7 +797,8 @@ CREATE TABLE run_options (
     kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number', 'text', 'schema')),
     least real,
     most real,
-    meaning text not null
+    meaning text not null,
+    needs_folder integer not null default 0 constraint run_options_needs_folder_flag check (needs_folder in (0, 1))
 ) strict, without rowid;
 
 CREATE TABLE run_scopes (
@@ -1749,7 +1750,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _packet_schemes (turn_id, kind, visible, summarized, expansion, floor)
 -- view _packet_sizes (turn_id, usage, free, system, system_share)
 -- view _packet_summary (turn_id, entry_id, version, text, content_id, body_chars)
--- view _packet_tools (turn_id, name, doc, persona_name, persona, native, anchors, untold)
+-- view _packet_tools (turn_id, name, doc, persona_name, persona, plain, native, anchors, untold)
 -- view _packet_unknowns (turn_id, entry_id, version, text)
 -- view _packet_verification (turn_id, layer, source, text)
 -- view _packet_visible (turn_id, entry_id, version, text, content_id, body_chars)
