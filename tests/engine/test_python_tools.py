@@ -444,7 +444,7 @@ def test_bounds_and_examples_of_fields_are_told_to_the_model(tmp_path: Path) -> 
         amount: Annotated[float, pydantic.Field(gt=0, le=500, examples=[12.5, 20])],
         code: str = pydantic.Field(min_length=2, pattern="^[A-Z]+$", description="Of the currency."),
         days: Annotated[int | None, pydantic.Field(ge=1)] = None,
-        tags: list[str] = pydantic.Field(default_factory=list, max_length=3),
+        tags: list[str] = pydantic.Field(default_factory=list, max_length=3),  # noqa: B008
         note: str = hostile,
     ) -> str:
         """Pay."""
