@@ -34,7 +34,7 @@ def with_field(hint: object, parameter: inspect.Parameter) -> tuple[object, insp
     if type(found).__module__ != "pydantic.fields":
         return hint, parameter
     default = inspect.Parameter.empty if found.is_required() else found.get_default(call_default_factory=True)
-    return Annotated[hint, found], parameter.replace(default=default)  # type: ignore[return-value]
+    return Annotated[hint, found], parameter.replace(default=default)
 
 
 def checked(hint: Any, plain: Callable[[], Kind]) -> Kind:
