@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from engine.keys.keys import Keys
 from engine.models.app_models import AppModels
@@ -12,6 +12,18 @@ from engine.processes.outputs import Outputs
 
 if TYPE_CHECKING:
     from engine.tools.app_tools import AppTools
+
+
+class Traces(Protocol):
+    """Sends what a run has done to where an operator sees it."""
+
+    def look(self, db: Outputs, run: str, /) -> None:
+        """Send what `run` has done since the last look."""
+        ...
+
+    def close(self) -> None:
+        """Send what is left."""
+        ...
 
 
 class Provided(NamedTuple):
@@ -27,6 +39,7 @@ class Handle(Outputs):
         self.app_models: AppModels = AppModels()
         self.app_tools: AppTools | None = None
         self.app_context: object = None
+        self.tracer: Traces | None = None
         self.keys: Keys = Keys(files=config)
         self.kept_jobs = KeptJobs()
         super().__init__(path, config=config, **options)

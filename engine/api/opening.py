@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from engine.mcp.servers import Server
     from engine.mcp.tool_servers import Servers
     from engine.tools.app_tools import AppTools
+    from engine.tracing.live import Tracer
 
 NO_SERVERS = "ENGINE_MCP"
 """The variable that, as off, leaves out the MCP servers of the configuration."""
@@ -48,6 +49,7 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     tools: Iterable[Callable[..., Any]] = (),
     mcp: Iterable[Server] = (),
     context: object = None,
+    tracer: Tracer | None = None,
 ) -> Database:
     """Open the engine file at `path`; create it, migrate its tables and rebuild its views and triggers where needed.
 
@@ -59,7 +61,8 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     app reads none of these. `clock` returns the Unix time in milliseconds. `tools` are functions that the models of its runs
     may call (`engine.tool`), `mcp` are servers whose tools and resources they may use (`engine.mcp.Server`); with
     `config` so are those that this user's configuration names. A server is connected when a run is driven. `context` is
-    an object of the app for its tools (`engine.Context.app`).
+    an object of the app for its tools (`engine.Context.app`). `tracer` is an `engine.tracing.live.Tracer`, which sends the
+    spans of the runs that are driven; without it the variable ENGINE_TRACE may ask for one.
 
     Raises `ValidationError` (400) for a file that is no database, `PermissionDenied` (403) for objects that are not
     trusted, `Conflict` (409) for a file of another application, of a newer engine, or locked by another process, and
@@ -71,8 +74,9 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
         raise ValidationError(f"synchronous is FULL or NORMAL, not {synchronous!r}")
     if not isinstance(trust, bool | str):
         raise TypeError(f"trust is True, False or a digest, not {trust!r}")
+    own_tracer = None if tracer or read_only else _tracer()
     db = Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust, config=config)
-    db.app_context = context
+    db.app_context, db.tracer, db.sends_traces = context, tracer or own_tracer, own_tracer is not None
     if not read_only:
         _heal(db)
     if given or config:
@@ -82,6 +86,15 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
             db.close()
             raise
     return db
+
+
+def _tracer() -> Tracer | None:
+    """What sends traces, where the variable ENGINE_TRACE asks for it."""
+    if not os.environ.get("ENGINE_TRACE"):
+        return None
+    from engine.tracing.live import of_environment
+
+    return of_environment()
 
 
 def _given(tools: Iterable[Callable[..., Any]], mcp: Iterable[Server], read_only: bool) -> AppTools | None:

@@ -25,6 +25,8 @@ class SharedHandle(Handle):
     _pool: Pool | None = None
     _asyncio_handles: Handles | None = None
     _pool_closed = False
+    sends_traces = False
+    """Whether the tracer ends with this handle."""
     _ends_kept_jobs = True
     """Whether the commands that were kept end with this handle, and not with the one that it comes from."""
 
@@ -37,6 +39,8 @@ class SharedHandle(Handle):
         super().close()
         if self._ends_kept_jobs:
             self.kept_jobs.close()
+            if self.tracer is not None and self.sends_traces:
+                self.tracer.close()
             if self.app_tools is not None and self._pool is None:
                 self.app_tools.close()
         if self._asyncio_handles is not None:
@@ -76,7 +80,7 @@ class SharedHandle(Handle):
         )
         db.app_models, db.keys = self.app_models, self.keys
         db.kept_jobs, db._ends_kept_jobs = self.kept_jobs, False
-        db.app_context = self.app_context
+        db.app_context, db.tracer = self.app_context, self.tracer
         if tools:
             db.use_tools(self.app_tools)
         return db

@@ -87,6 +87,9 @@ REST: Mapping[str, Mapping[str, Place]] = {
         "context": Place("look_closer.context", "context", "List the entries in a run's context, now or at a turn."),
         "packet": Place("look_closer.packet", "packet", "Print exactly what the model was sent in a turn."),
         "events": Place("look_closer.events", "events", "List the events of the database, oldest first."),
+        "trace": Place(
+            "look_closer.trace", "app", "List what took how long, and send it to an OpenTelemetry collector."
+        ),
         "sql": Place("look_closer.sql", "sql", "Run one read-only SQL statement."),
         "shell": Place("look_closer.shell", "shell", "Type SQL statements and see their rows."),
     },

@@ -211,8 +211,14 @@ class Driver:
             step = self._steps_inside()
             self._progress.tell()
             self._at_end = step["step"] in ("end", "wait")
+            self._trace(step)
             act = self._outside.get(step["step"])
             going = step["step"] in self._inside or (act is not None and act(step) is not False)
+
+    def _trace(self, step: Row) -> None:
+        """Send what has happened, once a turn and at the end."""
+        if self._db.tracer is not None and (self._at_end or step["step"] == "ask"):
+            self._db.tracer.look(self._db, self._run)
 
     def _expect_file(self) -> None:
         """Raise `EngineError` (500) where the database was removed or replaced: what is written to it now is lost."""

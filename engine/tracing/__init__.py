@@ -1,0 +1,1 @@
+"""OpenTelemetry: the spans of the file, sent to a collector while runs are driven, or afterwards."""
