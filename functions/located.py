@@ -58,6 +58,18 @@ class Located:
         """What it is, for an error."""
         return _SEEN.get(self.kind) or f"{self.text[:40]!r}"
 
+    @property
+    def value(self) -> Any:
+        """The value itself, as JSON has it."""
+        if self.kind in ("list", "map"):
+            return [each.value for each in self.items] if self.kind == "list" else self._object()
+        if self.kind in ("whole", "number"):
+            return int(self.text) if self.kind == "whole" else float(self.text)
+        return {"null": None, "flag": self.text == "true"}.get(self.kind, self.text)
+
+    def _object(self) -> dict[str, Any]:
+        return {key: each.value for key, each in self.pairs.items()}
+
     def add(self, key: str, line: int, value: Located) -> None:
         """Add a pair of a map; raises `Unreadable` where the key is there already."""
         if key in self.pairs:

@@ -22,7 +22,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "array": (list,),
 }
 _ARTICLES = {"string": "a text", "boolean": "true or false", "integer": "a whole number", "number": "a number"}
-_KINDS = {"flag": "boolean", "whole": "integer", "number": "number", "text": "string"}
+_KINDS = {"flag": "boolean", "whole": "integer", "number": "number", "text": "string", "schema": "object"}
 """The types of JSON by the kinds of `run_options`."""
 _OPTIONS = """
     select name, case when kind = 'whole' and least = 0 and most = 1 then 'flag' else kind end as kind, meaning
@@ -71,9 +71,9 @@ def checked(params: Sequence[Param], given: dict[str, Any]) -> dict[str, Any]:
 
 def option_params(db: Store) -> tuple[Param, ...]:
     """The options of a run that `ask`, `act`, `startRun` and `run/inject` take, as `run_options` lists them."""
-    from engine.contract import Options
+    from engine.contract import Asked
 
-    known = Options.__annotations__.keys() - _NOT_ASKED
+    known = Asked.__annotations__.keys() - _NOT_ASKED
     return tuple(
         Param(camel(row["name"]), _KINDS[row["kind"]], row["meaning"])
         for row in db.rows(_OPTIONS)

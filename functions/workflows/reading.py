@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from textwrap import shorten
 from typing import Any
 
+from engine.functions.compact import to_json
 from engine.functions.lazy import lazy_regex
 from engine.functions.located import Located, Unreadable, read_located
 from engine.functions.values import value_error
@@ -28,7 +29,7 @@ _ID = lazy_regex(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?")
 _VARIABLE = lazy_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _ID_FORM = "1 to 64 letters, digits, '-' and '_', a letter or a digit at both ends"
 _WORKFLOW = ("name", "description", "type", "version", "model", "vars", "steps")
-_STEP = ("id", "title", "instruction", "needs", "tools", "model", "acceptance")
+_STEP = ("id", "title", "instruction", "needs", "tools", "model", "acceptance", "output")
 _ACCEPTANCE = ("criteria", "command", "max_attempts", "model")
 _VAR = ("description", "required", "default")
 
@@ -142,6 +143,7 @@ class _Reading:
             "needs": self._names(value, what, "needs", self._line_of),
             "tools": self._names(value, what, "tools", self._check_tool),
             **self._acceptance(value, what),
+            "output": self._output(value, what),
         }
 
     def _acceptance(self, step: Located, what: str) -> dict[str, Any]:
@@ -170,6 +172,16 @@ class _Reading:
             "accept_attempts": self._whole(given, what, "max_attempts", 100),
             "accept_model": self._text(given, what, "model"),
         }
+
+    def _output(self, step: Located, what: str) -> str | None:
+        """The JSON Schema of the answer of a step."""
+        given = step.pairs.get("output")
+        if given is None or not self._is(given, "map", f"{what}: output", "a JSON Schema"):
+            return None
+        schema = to_json(given.value)
+        if wrong := value_error(schema, "schema", None, None):
+            self.problem(given.line, f"{what}: output {wrong}")
+        return schema
 
     def _check_graph(self, steps: list[dict[str, Any]]) -> None:
         """Tell of ids that stand twice, of needs that are no step, and of cycles; give each step its layer."""

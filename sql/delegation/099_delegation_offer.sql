@@ -11,7 +11,8 @@ insert into tools (name, ordinal, gathers, advertised, modes, schema, meaning) v
             "accept": {"type": "string", "description": "what the result has to fulfil; a judge says whether it does"},
             "accept_command": {"type": "string", "description": "a command line that accepts the result by the exit code 0"},
             "accept_attempts": {"type": "integer", "minimum": 1, "description": "results that are checked, 2 by default"},
-            "accept_model": {"type": "string", "description": "the model that judges; none: yours"}
+            "accept_model": {"type": "string", "description": "the model that judges; none: yours"},
+            "output": {"type": "string", "description": "a JSON Schema that the answer has to fit"}
         }, "required": ["body"]}'),
         'give a part of the task to a run of its own'),
     ('execute', 91, 1, 0, '["ask","act"]',
@@ -20,7 +21,8 @@ insert into tools (name, ordinal, gathers, advertised, modes, schema, meaning) v
             "accept": {"type": "string", "description": "what the result has to fulfil; a judge says whether it does"},
             "accept_command": {"type": "string", "description": "a command line that accepts the result by the exit code 0"},
             "accept_attempts": {"type": "integer", "minimum": 1, "description": "results that are checked, 2 by default"},
-            "accept_model": {"type": "string", "description": "the model that judges; none: yours"}
+            "accept_model": {"type": "string", "description": "the model that judges; none: yours"},
+            "output": {"type": "string", "description": "a JSON Schema that the answer has to fit"}
         }, "required": ["body"]}'),
         'have steps that are clear carried out by the cheapest model')
 on conflict (name) do update

@@ -119,7 +119,7 @@ begin
             (
                 select json_group_object(a.key, a.value)
                 from json_each(d.attributes) as a
-                where a.key glob 'accept*' and a.key in (select name from run_options)
+                where (a.key glob 'accept*' or a.key = 'output') and a.key in (select name from run_options)
             ),
             json_object(
                 -- an executor that is dearer is none; where a tier is not known its row, which is a person's, decides

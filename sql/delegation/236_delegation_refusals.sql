@@ -203,7 +203,7 @@ select
                 'validation: ' || o.name || ' ' || value_error(a.value, o.kind, o.least, o.most)
                 || '. Mend it or leave it out.'
             from json_each(d.attributes) as a
-            join run_options as o on o.name = a.key and o.name glob 'accept*'
+            join run_options as o on o.name = a.key and (o.name glob 'accept*' or o.name = 'output')
             where value_error(a.value, o.kind, o.least, o.most) is not null
             limit 1
         )

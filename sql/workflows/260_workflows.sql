@@ -67,6 +67,8 @@ create table if not exists workflow_steps (
     accept_command text,
     accept_attempts integer constraint workflow_steps_accept_attempts check (accept_attempts >= 1),
     accept_model text,
+    -- the form of its answer, a JSON Schema
+    output text constraint workflow_steps_output_json check (json_valid(output)),
     constraint workflow_steps_once primary key (workflow_id, step)
 ) strict, without rowid;
 
@@ -167,13 +169,13 @@ begin
     cross join json_each(new.read, '$.workflow.variables') as v;
     insert into workflow_steps (
         workflow_id, step, layer, position, line, title, instruction, model, tools, accept, accept_command, accept_attempts,
-        accept_model
+        accept_model, output
     )
     select
         w.id, s.value ->> '$.id', s.value ->> '$.layer', s.value ->> '$.position', s.value ->> '$.line',
         s.value ->> '$.title', s.value ->> '$.instruction', s.value ->> '$.model', nullif(s.value -> '$.tools', 'null'),
         s.value ->> '$.accept', s.value ->> '$.accept_command', s.value ->> '$.accept_attempts',
-        s.value ->> '$.accept_model'
+        s.value ->> '$.accept_model', s.value ->> '$.output'
     from (select max(id) as id from workflows) as w
     cross join json_each(new.read, '$.workflow.steps') as s;
     insert into workflow_needs (workflow_id, step, needs)

@@ -67,7 +67,8 @@ select
             'accept_attempts', d.accept_attempts,
             'accept_model', coalesce(
                 (select j.value from json_each(w.models) as j where j.key = d.accept_model), d.accept_model
-            )
+            ),
+            'output', d.output
         )) as o
         where o.value is not null and (o.key = 'tools' or o.key in (select name from run_options))
     ) as options
@@ -75,7 +76,7 @@ from workflow_runs as w
 join (
     select
         s.workflow_id, s.step, coalesce(s.model, f.model) as model, s.tools, s.accept, s.accept_command,
-        s.accept_attempts, s.accept_model
+        s.accept_attempts, s.accept_model, s.output
     from workflow_steps as s
     join workflows as f on f.id = s.workflow_id
 ) as d on d.workflow_id = w.workflow_id;

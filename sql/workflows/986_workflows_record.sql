@@ -66,7 +66,7 @@ end;
 
 create trigger workflow_steps__keep_fixed
 after update of workflow_id, step, layer, position, line, title, instruction, model, tools, accept,
-    accept_command, accept_attempts, accept_model on workflow_steps
+    accept_command, accept_attempts, accept_model, output on workflow_steps
 begin
     select raise(abort, '405 workflow_steps: the record is append-only; this value never changes');
 end;

@@ -1228,6 +1228,7 @@ CREATE TABLE workflow_steps (
     accept_command text,
     accept_attempts integer constraint workflow_steps_accept_attempts check (accept_attempts >= 1),
     accept_model text,
+    output text constraint workflow_steps_output_json check (json_valid(output)),
     constraint workflow_steps_once primary key (workflow_id, step)
 ) strict, without rowid;
 
