@@ -24,7 +24,7 @@ _ARGUMENTS = {
     "edits.comparison": {"edit_diff": 3},
     "edits.patches": {"patch_parse": 1, "patch_apply": 2},
     "fences": {"fence_suffix": 2, "fence_tag": 2, "fence_path": 1, "fence_json": 1, "fence_line": 1},
-    "grammars": {"grammar_gbnf": 1, "grammar_json_schema": 1},
+    "grammars": {"grammar_answer": 1, "grammar_gbnf": 1, "grammar_json_schema": 1},
     "heads": {"entry_head": 6},
     "answer_cache": {"prompts_agree": 2},
     "rules.keywords": {"keywords_find": 3, "star_commands": 2, "paths_named": 1},

@@ -17,6 +17,8 @@ from engine.functions.lazy import lazy_regex
 from engine.functions.schemas import Schema, arguments_schema
 
 from .markup.gbnf import CHARACTERS, edits, literal, text_within
+from .markup.json_gbnf import json_rules
+from .typed_answers.tools import placed
 
 _NAME = lazy_regex(r"[a-z_][a-z0-9_-]*")
 _LAST = "update"
@@ -30,6 +32,7 @@ class _Tool(NamedTuple):
     name: str
     properties: dict[str, Schema]
     required: frozenset[str]
+    defs: dict[str, Schema]
 
 
 @lru_cache(maxsize=32)
@@ -86,7 +89,14 @@ def _tools(tools: str | None) -> list[_Tool]:
         for each in from_json(tools or "[]"):
             schema = arguments_schema(to_json(each.get("schema") or {}))
             if _NAME.fullmatch(each["name"]):
-                found.append(_Tool(each["name"], schema["properties"], frozenset(schema.get("required", ()))))
+                found.append(
+                    _Tool(
+                        each["name"],
+                        schema["properties"],
+                        frozenset(schema.get("required", ())),
+                        schema.get("$defs", {}),
+                    )
+                )
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ValidationError(f'the tools are not a JSON array of {{"name", "schema"}}: {error}') from error
     return found
@@ -100,6 +110,8 @@ def _rule(name: str) -> str:
 def _call(tool: _Tool) -> list[str]:
     rule = _rule(tool.name)
     body = tool.properties.get("body")
+    if tool.name == _LAST and body is not None and "anyOf" in body:
+        return _answer(rule, body, tool.defs)
     attributes = [
         _attribute(name, schema, name in tool.required)
         for name, schema in tool.properties.items()
@@ -112,6 +124,27 @@ def _call(tool: _Tool) -> list[str]:
     paired = f'">" {rule}-body {close}'
     ending = paired if "body" in tool.required else f'("/>" | {paired})'
     return [f"{rule} ::= {head} {ending}", *_body(tool.name, body, f"{rule}-body")]
+
+
+def _answer(rule: str, body: Schema, defs: dict[str, Schema]) -> list[str]:
+    """An update whose answer has a schema: with 200 it is JSON of that, else a text; see `answer_tool`."""
+    close, end = literal(f"</{_LAST}>"), literal('">')
+    done, other = literal(f'<{_LAST} status="200">'), literal(f'<{_LAST} status="')
+    return [
+        f'{rule} ::= {done} {rule}-json {close} | {other} ("102" | "422") {end} {rule}-text {close}',
+        *json_rules(body["anyOf"][0], defs, f"{rule}-json"),
+        *text_within(_LAST, f"{rule}-text"),
+    ]
+
+
+@lru_cache(maxsize=32)
+def grammar_answer(schema: str | None) -> str | None:
+    """The GBNF of a response that is nothing but an update with an answer of a JSON Schema; NULL for NULL."""
+    if schema is None:
+        return None
+    body, defs = placed(from_json(schema))
+    ends = (literal(f'<{_LAST} status="200">'), literal(f"</{_LAST}>"))
+    return "\n".join([f"root ::= {ends[0]} answer {ends[1]}", *json_rules(body, defs, "answer")])
 
 
 def _body(name: str, schema: Schema, rule: str) -> list[str]:

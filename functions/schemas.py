@@ -15,6 +15,18 @@ Schema = dict[str, Any]
 # Keywords that a strict schema may not have: they cannot be checked while the text is generated.
 _NOT_STRICT = ("default", "$schema")
 _SAYING = frozenset({"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"})
+_UNKNOWN_TO_STRICT = frozenset(
+    {
+        "not",
+        "if",
+        "patternProperties",
+        "propertyNames",
+        "prefixItems",
+        "contains",
+        "dependentRequired",
+        "dependentSchemas",
+    }
+)
 _UNIONS = ("anyOf", "oneOf", "allOf")
 
 
@@ -85,7 +97,10 @@ def is_strictable(schema: Schema) -> bool:
     """Whether the strict form can say what `schema` does: it has no object with any keys, and no value of any kind."""
     if schema.get("additionalProperties") not in (None, False) or schema.keys().isdisjoint(_SAYING):
         return False
+    if not schema.keys().isdisjoint(_UNKNOWN_TO_STRICT):
+        return False
     inner = [*schema.get("properties", {}).values(), *(each for union in _UNIONS for each in schema.get(union, ()))]
+    inner += schema.get("$defs", {}).values()
     inner += [schema["items"]] if isinstance(schema.get("items"), dict) else []
     return all(map(is_strictable, inner))
 

@@ -137,7 +137,7 @@ class ModelCalls:
     def _request(self, asked: _Asked) -> protocol.Request:
         row = asked.row
         messages, grammar = self._renderer.messages(row["turn_id"]), row["grammar"]
-        if row["profile"] == "compact":
+        if row["profile"] == "compact" and grammar is None:
             from engine.models.grammar import packet_grammar
 
             found = self._db.row("select quotes, has_files from _passage_quotes where turn_id = ?", (row["turn_id"],))
@@ -152,6 +152,7 @@ class ModelCalls:
             position=row["position"],
             run=row["run"],
             tools=asked.tools,
+            output=row["output"],
             pictures=asked.pictures,
             effort=row["effort"],
             price=asked.price,

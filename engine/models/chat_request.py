@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.functions.schemas import arguments_schema, is_strictable, schema_openai
+from engine.functions.schemas import arguments_schema, is_strictable, schema_openai, strict_schema
 from engine.models.cuts import blocks_of
 from engine.models.protocol import Message, ModelError, Request, ToolSpec
 from engine.models.thinking import Thinking
@@ -56,7 +56,17 @@ def chat_request(request: Request, at: Endpoint, name: str, thinking: Thinking) 
     if request.tools:
         tools = [_tool(tool, provider) for tool in request.tools]
         body |= {"tools": [*tools[:-1], tools[-1] | (_MARK if marks else {})], "tool_choice": "auto"}
+        if request.output and provider == "openai" and at.is_own:
+            body |= _form(json.loads(request.output))
     return body
+
+
+def _form(schema: dict[str, Any]) -> dict[str, Any]:
+    """The form of an answer outside of tools, if it can be kept strictly; the API takes objects only."""
+    told = {key: value for key, value in schema.items() if key != "$comment"}
+    named = {"name": "answer", "strict": True, "schema": strict_schema(told)}
+    is_form = schema.get("type") == "object" and is_strictable(schema)
+    return {"response_format": {"type": "json_schema", "json_schema": named}} if is_form else {}
 
 
 def _effort(level: str | None, provider: str) -> dict[str, Any]:

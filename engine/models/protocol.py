@@ -116,7 +116,7 @@ class Request:
     the order of the numbers that its text gives them; there are none for a model that does not see. `effort` is how hard it
     shall think, one of `engine.functions.values.EFFORTS`; None: as it does by itself. `price` is what a person says of the
     model's, for an adapter that knows what its provider charged, or has a list of its own. `headers` are sent to the
-    provider beside its own.
+    provider beside its own. `output` is the JSON Schema that the answer has to fit; the prompt and `tools` tell it too.
     """
 
     messages: tuple[Message, ...]
@@ -131,6 +131,7 @@ class Request:
     effort: str | None = None
     price: Price | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    output: str | None = None
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def answer_tool(schema: str | None, output: str | None) -> str | None:
         return schema
     tool, answer = json.loads(schema), _without(json.loads(output), "$comment", "$schema")
     said = {"type": "string", "description": "with 102 and 422: what goes on, or why it cannot be done"}
-    body, defs = _placed(answer)
+    body, defs = placed(answer)
     tool["properties"]["body"] = {
         "anyOf": [body, said],
         "description": "with 200 the answer, of the form that is asked for",
@@ -33,7 +33,7 @@ def answer_tool(schema: str | None, output: str | None) -> str | None:
     return to_json(tool | ({"$defs": defs} if defs else {}))
 
 
-def _placed(answer: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def placed(answer: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A schema as a part of another one, and the definitions that it needs there."""
     references = list(_references(answer))
     if all(each.startswith(_DEFS) for each in references):

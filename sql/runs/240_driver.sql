@@ -140,7 +140,11 @@ select
                 or substr(coalesce(m.actual, l.model, r.model), 1, 5) = 'gguf:'
             )
             then (select g.gbnf from _loop_grammars as g where g.loop_id = t.loop_id)
+        -- of a compact one it is made of what the packet shows, unless the answer has a form
+        when m.profile = 'compact' and r.role <> 'judge' then grammar_answer(l.config ->> '$.output')
     end as grammar,
+    -- the form of its answer; null: none was asked for
+    l.config ->> '$.output' as output,
     coalesce(r.temperature, (select cast(value as real) from settings where name = 'temperature')) as temperature,
     coalesce(r.effort, m.effort, (select value from settings where name = 'effort')) as effort,
     -- a provider refuses a limit above its own, so one is sent only where that is known; a local model always gets one,

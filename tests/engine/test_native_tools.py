@@ -23,6 +23,11 @@ pytest.importorskip("httpx2")
 
 import engine
 from engine.driving.model_choice import sync_environment_models
+from engine.keys.providers import PROVIDERS
+from engine.models.chat_request import chat_request
+from engine.models.protocol import Message, Request, ToolSpec
+from engine.models.providers import Endpoint
+from engine.models.thinking import thinking_of
 
 Call = tuple[str, str]
 GET: Call = ("get", '{"path": "notes.md", "manifest": false, "line": null}')
@@ -162,6 +167,42 @@ def test_anthropic_gets_the_schemas_as_they_are(db: engine.Database, server: Ser
     tools = {tool["name"]: tool for tool in server.asked[0]["tools"]}
     stored = json.loads(db.value("select schema from tools where name = 'get'"))
     assert tools["get"]["input_schema"] == stored
+
+
+def test_an_answer_of_a_form_is_asked_for_in_the_tool_and_as_the_form_of_the_text(
+    db: engine.Database, server: Server
+) -> None:
+    form = {"type": "object", "properties": {"port": {"type": "integer"}}, "required": ["port"]}
+    wrong: Call = ("update", '{"status": 200, "body": {"port": "many"}}')
+    server.answers = [("", [wrong]), ('{"port": 8080}', [])]
+    result = db.run("Which port?", model=alias(db, "openai/tiny"), output=engine.json_schema(form))
+    assert (result.status, result.output, result.turns) == (200, {"port": 8080}, 2)
+    assert db.tuples("select place, fault from refused_answers") == [("$.port", 'is a whole number, not "many"')]
+    asked = server.asked[0]
+    (update,) = (each["function"] for each in asked["tools"] if each["function"]["name"] == "update")
+    body = update["parameters"]["properties"]["body"]["anyOf"][0]
+    assert (update["strict"], body["properties"]["port"]["type"]) == (True, "integer")
+    assert "response_format" not in asked  # a server at another address may not know it
+
+
+@pytest.mark.parametrize(
+    ("form", "is_asked"),
+    [
+        ({"type": "object", "properties": {"port": {"type": "integer"}}, "required": ["port"]}, True),
+        ({"type": "object", "properties": {"any": {"type": "object", "additionalProperties": True}}}, False),
+        ({"type": "object", "properties": {"a": {"type": "integer"}}, "not": {"required": ["a"]}}, False),
+        ({"type": "array", "items": {"type": "integer"}}, False),
+    ],
+)
+def test_the_own_api_of_openai_gets_the_form_of_a_text_that_it_can_keep(form: dict[str, Any], is_asked: bool) -> None:
+    at = Endpoint(PROVIDERS["openai"], "https://example.org", True, "key")
+    tools = (ToolSpec("update", "", '{"type": "object", "properties": {"body": {"type": "string"}}}'),)
+    request = Request((Message("user", "Hi"),), None, None, None, 1, 0, "run", tools=tools, output=json.dumps(form))
+    body = chat_request(request, at, "tiny", thinking_of(at, "tiny"))
+    told = body.get("response_format", {}).get("json_schema", {})
+    assert told == (
+        {"name": "answer", "strict": True, "schema": {**form, "additionalProperties": False}} if is_asked else {}
+    )
 
 
 def test_markup_is_the_default_and_no_tool_is_sent(db: engine.Database, server: Server) -> None:

@@ -16,9 +16,12 @@ from typing import Any
 
 import jsonschema
 import pytest
+from gbnf import Grammar
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.functions.grammars import grammar_answer, grammar_gbnf
+from engine.functions.markup.answer import response_parse
 from engine.functions.typed_answers.answers import answer_read, answer_told
 from engine.functions.typed_answers.checker import faults_of
 from engine.functions.typed_answers.tools import answer_tool
@@ -256,10 +259,13 @@ def test_a_pattern_has_its_time() -> None:
     assert time.process_time() - began < 5
 
 
+UPDATE = json.dumps(
+    {"type": "object", "properties": {"status": {}, "body": {"type": "string"}}, "required": ["status", "body"]}
+)
+
+
 def test_the_tool_takes_the_answer_and_what_it_refers_to() -> None:
-    update = json.dumps(
-        {"type": "object", "properties": {"status": {}, "body": {"type": "string"}}, "required": ["body"]}
-    )
+    update = UPDATE
     tool = json.loads(str(answer_tool(update, json.dumps(ORDER))))
     assert tool["properties"]["body"]["anyOf"][0]["required"] == ["lines", "date"]
     assert tool["$defs"] == ORDER["$defs"]
@@ -274,3 +280,34 @@ def test_the_prompt_tells_the_schema_and_nothing_without_one() -> None:
     assert answer_told('{"output":{"type":"integer","$comment":"app.Count"}}') == answer_told(
         '{"output":"{\\"type\\":\\"integer\\"}"}'
     )
+
+
+FORMS = [
+    ORDER,
+    {"type": "array", "items": {"type": "integer"}},
+    {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": ["boolean", "null"]}}},
+    {"type": "object", "additionalProperties": {"type": "number"}},
+    {
+        "$ref": "#/$defs/T",
+        "$defs": {"T": {"type": "object", "properties": {"t": {"$ref": "#/$defs/T"}}, "required": []}},
+    },
+    {"anyOf": [{"enum": ["a<b", 3, None]}, {"type": "array", "prefixItems": [{"const": 1}, {"type": "string"}]}]},
+    {"type": "string"},
+    {},
+]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=range(len(FORMS)))
+def test_what_a_grammar_lets_a_model_write_is_an_answer_that_fits(form: dict[str, Any]) -> None:
+    grammar = Grammar(str(grammar_answer(json.dumps(form))))
+    update = {"name": "update", "schema": json.loads(str(answer_tool(UPDATE, json.dumps(form))))}
+    whole = Grammar(str(grammar_gbnf(json.dumps([update]))))
+    for seed in range(60):
+        for sentence in (grammar.sentence(seed), whole.sentence(seed)):
+            (command,) = json.loads(str(response_parse(sentence, '["update"]', 10, 0)))["commands"]
+            if str(command["attributes"]["status"]) == "200":
+                told = json.loads(str(answer_read(json.dumps(form), command["body"], None)))
+                # bounds, repeated keys and the length of numbers are checked when the answer is there
+                loose = ("at least", "twice", "too long", "too large", "levels", "is missing")
+                faults = [each for each in told.get("faults", []) if not any(word in each["said"] for word in loose)]
+                assert faults == [], sentence

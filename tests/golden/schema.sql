@@ -1697,7 +1697,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _maps (command_id, message)
 -- view _matched_references (turn_id, entry_id)
 -- view _metadata (id, attributes, head)
--- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, temperature, effort, max_tokens, position, answer_cache, timeout_s, deadline_s, has_pictures, price, headers)
+-- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, output, temperature, effort, max_tokens, position, answer_cache, timeout_s, deadline_s, has_pictures, price, headers)
 -- view _models_ahead (effect_id, run, actual)
 -- view _models_asked (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, effort, own_effort, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name, efforts)
 -- view _models_from_files (run_id, actual)
