@@ -229,6 +229,7 @@ def test_every_option_of_a_prompt_is_taken(client: Client, tmp_path: Path) -> No
         "maxSeconds": 60,
         "maxTurns": 3,
         "narrowTools": 0,
+        "outputAttempts": 2,
         "noInteraction": True,
         "noProcesses": True,
         "noProposals": True,
@@ -243,7 +244,7 @@ def test_every_option_of_a_prompt_is_taken(client: Client, tmp_path: Path) -> No
     }
     told = client.call("discover")
     (known,) = [each["params"] for each in told["methods"] if each["name"] == "act"]
-    left_out = {"accept", "acceptCommand", "acceptModel", "effort", "model", "network", "sandbox"}
+    left_out = {"accept", "acceptCommand", "acceptModel", "effort", "model", "network", "output", "sandbox"}
     assert {param["name"] for param in known} - {"prompt", "run", "fork", "at"} - left_out == set(options)
     client.call("act", prompt="Go", run="options", model=script(tmp_path, DONE), **options)
     client.wait("run/state", run="options", status=200)
