@@ -5,7 +5,7 @@
 3. A client of RPC gives a schema as an object.
 4. A model that calls tools natively is given the schema in its tool `update`, and OpenAI's API as the form of its text.
 
-spec: @typed_answers @delegation @workflow_steps @workflow_text
+spec: @typed_answers @delegation @workflow_steps @workflows
 """
 
 from __future__ import annotations
