@@ -9,7 +9,7 @@ spec: @on_event
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 if TYPE_CHECKING:
     from engine.contract import Result
@@ -61,6 +61,15 @@ class DeltaDict(_OfARun):
     type: Literal["delta"]
     id: int
     text: str
+
+
+class PartialDict(_OfARun):
+    """The answer in the form that was asked for, as far as the model has written it: `output` is its JSON so far."""
+
+    type: Literal["partial"]
+    id: int
+    turn: int
+    output: Any
 
 
 class ThoughtDict(_OfARun):
@@ -296,6 +305,7 @@ Event = (
     TurnDict
     | TextDict
     | DeltaDict
+    | PartialDict
     | ThoughtDict
     | CommandDict
     | ErrorDict

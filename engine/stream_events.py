@@ -88,6 +88,15 @@ class DeltaEvent(Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartialEvent(Told):
+    """The answer in the form that was asked for, as far as the model has written it: `output` is its JSON so far."""
+
+    type: ClassVar[Literal["partial"]] = "partial"
+    turn: int
+    output: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ThoughtEvent(Told):
     """A piece of what the model thinks before it answers, as it arrives, or all of it where the model tells it at once."""
 
@@ -321,6 +330,7 @@ _CLASSES: dict[str, Any] = {
     "turn": TurnEvent,
     "text": TextEvent,
     "delta": DeltaEvent,
+    "partial": PartialEvent,
     "thought": ThoughtEvent,
     "command": CommandEvent,
     "error": ErrorEvent,
@@ -348,6 +358,7 @@ StreamEvent = (
     | TurnEvent
     | TextEvent
     | DeltaEvent
+    | PartialEvent
     | ThoughtEvent
     | CommandEvent
     | ErrorEvent

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from engine.errors import Conflict
+from engine.functions.typed_answers.partial import NOTHING
 from engine.models.protocol import Thought
 
 from .prose import Answer, Teller, arrives, tool_names
@@ -29,6 +30,12 @@ _BEGUN = """
 """
 
 
+_HAS_FORM = """
+    select 1
+    from loops as l
+    join runs as r on r.id = l.run_id
+    where r.alias = ? and l.status = 102 and l.config ->> '$.output' is not null
+"""
 _THOUGHTS = "select reasoning from turns where id = ?"
 
 
@@ -45,7 +52,8 @@ class Progress:
         self._last = db.value("select coalesce(max(id), 0) from events") if on_event else 0
         self._tools = tool_names(db) if on_event else "[]"
         self._answer: Answer | None = None
-        self._has_thought = False
+        self._has_thought = self._has_form = False
+        self._partial: Any = NOTHING
         self._teller = Teller()
 
     def tell(self) -> None:
@@ -68,7 +76,8 @@ class Progress:
     @contextmanager
     def answering(self, turn: int) -> Iterator[None]:
         """While the model answers in `turn`."""
-        self._answer, self._has_thought = Answer(turn), False
+        self._answer, self._has_thought, self._partial = Answer(turn), False, NOTHING
+        self._has_form = bool(self._on_event and self._db.value(_HAS_FORM, (self._run,)))
         try:
             arrives(self._db.place, self._run, self._answer)
             yield
@@ -85,6 +94,8 @@ class Progress:
         if self._on_event is not None:
             self._on_event({"type": "delta", "id": self._last, "text": text})
             self._tell_prose(self._answer.prose(self._tools))
+            if self._has_form:
+                self._tell_partial()
 
     def answered(self, turn_id: int) -> None:
         """Pass on the thoughts and the prose of a stored response, as far as they were not told while they arrived."""
@@ -133,6 +144,15 @@ class Progress:
         self._has_thought = True
         if self._on_event is not None:
             self._on_event({"type": "thought", "id": self._last, "turn": self._answer.turn, "text": str(text)})
+
+    def _tell_partial(self) -> None:
+        """Pass on the answer of a form, as far as it is there and was not told."""
+        assert self._answer is not None, "the model answers"
+        assert self._on_event is not None, "somebody listens"
+        output = self._answer.partial()
+        if output is not NOTHING and output != self._partial:
+            self._partial = output
+            self._on_event({"type": "partial", "id": self._last, "turn": self._answer.turn, "output": output})
 
     def _tell_prose(self, prose: str) -> None:
         assert self._on_event is not None, "somebody listens"

@@ -9,9 +9,10 @@ import json
 import re
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.functions.markup.answer import response_parse
+from engine.functions.typed_answers.partial import NOTHING, partial_value
 
 if TYPE_CHECKING:
     from engine.events import TextDict
@@ -43,7 +44,7 @@ class Answer:
         """Forget what has arrived: the model is asked again."""
         with self._lock:
             self._pieces: list[str] = []
-            self._length = self._read = 0
+            self._length = self._read = self._looked = 0
             self._prose = ""
 
     def hear(self, text: str) -> None:
@@ -60,6 +61,14 @@ class Answer:
                 self._pieces, self._read = [text], self._length
                 self._prose = _prose(text[: settled(text)], tools)
             return self._prose
+
+    def partial(self) -> Any:
+        """The JSON of an answer of a form as far as it has arrived, where it has grown; else `NOTHING`."""
+        with self._lock:
+            if self._length - self._looked <= self._looked // _STEPS:
+                return NOTHING
+            self._looked = self._length
+            return partial_value("".join(self._pieces))
 
 
 def settled(text: str) -> int:

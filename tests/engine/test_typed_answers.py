@@ -7,7 +7,7 @@
 5. mypy knows the type of `Result.output`.
 6. A run without `output` is told of nothing, and its file takes nothing in.
 
-spec: @answer_types @typed_answers @answer_attempts
+spec: @answer_types @typed_answers @answer_attempts @partial_answers @on_event
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -28,6 +30,7 @@ from engine_cli import engine as cli
 from pydantic import BaseModel, field_validator
 
 import engine
+from engine.models.protocol import Completion, Request
 
 
 class Line(BaseModel):
@@ -167,6 +170,35 @@ def test_asyncio_gives_the_object_too(tmp_path: Path) -> None:
             return (await db.run_async("Read it", model=model, output=Order)).output
 
     assert asyncio.run(ask()) == Order(lines=[])
+
+
+class Slow:
+    """Writes its answers in pieces of 3 characters."""
+
+    name = "slow"
+
+    def __init__(self, *answers: str) -> None:
+        self._answers = list(answers)
+
+    def complete(self, request: Request, on_delta: Callable[[str], None], _: threading.Event, /) -> Completion:
+        answer = self._answers[request.position]
+        for start in range(0, len(answer), 3):
+            on_delta(answer[start : start + 3])
+        return Completion(answer)
+
+
+def test_a_partial_object_is_told_while_the_model_writes(db: engine.Database) -> None:
+    events: list[Any] = []
+    model = Slow(said({"name": "Bonn"}))
+    db.run("Read it", model=model, output=Place, on_event=events.append)
+    told = [event["output"] for event in events if event["type"] == "partial"]
+    assert told[0] in ({}, {"name": ""})
+    assert {"name": "Bon"} in told or {"name": "Bo"} in told
+    assert told[-1] == {"name": "Bonn"}
+    events.clear()
+    db.run("Say it", model=Slow(said({"name": "Bonn"})), on_event=events.append)
+    assert "delta" in {event["type"] for event in events}
+    assert "partial" not in {event["type"] for event in events}
 
 
 # 4. at the terminal

@@ -4,8 +4,9 @@
 2. Each fault has its place and says what is there.
 3. What no schema speaks of is refused: repeated keys, NaN, halves of characters, depth, numbers without end.
 4. Schemas that could not be kept to are refused; patterns, references and sizes hold nothing up.
+5. Grammars let a model write what fits; an answer that arrives is read as far as it is there.
 
-spec: @typed_answers @answer_schemas @answer_values @answer_faults @functions
+spec: @typed_answers @partial_answers @answer_schemas @answer_values @answer_faults @functions
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from engine.functions.grammars import grammar_answer, grammar_gbnf
 from engine.functions.markup.answer import response_parse
 from engine.functions.typed_answers.answers import answer_read, answer_told
 from engine.functions.typed_answers.checker import faults_of
+from engine.functions.typed_answers.partial import NOTHING, partial_value
 from engine.functions.typed_answers.tools import answer_tool
 from engine.functions.typed_answers.validity import MOST_CHARACTERS, schema_error
 from engine.functions.values import value_error
@@ -257,6 +259,29 @@ def test_a_pattern_has_its_time() -> None:
     found = read(evil, "a" * 5_000 + "!")
     assert [place for place, _ in found] == ["$"]
     assert time.process_time() - began < 5
+
+
+WHOLE = '{"a": "he\\u00e9l \\"lo", "n": [123, {"b": true}], "c": null}'
+
+
+def test_a_partial_answer_only_grows_and_ends_as_the_answer() -> None:
+    for opening in ("", '<update status="102">I {read}</update><update status="200">', "```json\n"):
+        seen: list[Any] = []
+        for end in range(len(WHOLE) + 1):
+            value = partial_value(opening + WHOLE[:end])
+            if value is not NOTHING and (not seen or value != seen[-1]):
+                seen.append(value)
+        assert seen[0] == {}
+        assert seen[-1] == json.loads(WHOLE)
+        assert [len(json.dumps(each)) for each in seen] == sorted(len(json.dumps(each)) for each in seen)
+        assert {"a": 'heél "l'} in seen
+        assert not any(str(each).endswith("12]}") for each in seen)  # no half number
+
+
+@given(st.text(alphabet='{}[]",:\\u0aé1tnf <', max_size=60))
+def test_a_partial_answer_is_none_or_json(text: str) -> None:
+    value = partial_value(text)
+    assert value is NOTHING or isinstance(value, dict | list)
 
 
 UPDATE = json.dumps(

@@ -131,7 +131,7 @@ steps:
         (8, "step 'a' needs itself"),
         (8, "step 'a' needs 'b', and there is no such step"),
         (9, "step 2: id is missing"),
-        (10, "step 2 has no field 'colour'; there are id, title, instruction, needs, tools, model, acceptance"),
+        (10, "step 2 has no field 'colour'; there are id, title, instruction, needs, tools, model, acceptance, output"),
         (11, "step 'a' stands here and in line 6"),
         (13, "step 'a': there is no tool 'nosuch'; there are get"),
         (14, "step 'a': acceptance has neither criteria nor a command"),
