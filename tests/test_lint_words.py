@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import re
+
 import lint_words
+import pytest
 
 
-def test_planted_riddles_are_found_once_each() -> None:
-    planted = (
-        "A name that there is. Of one that nobody drives. The model is told. Those that wait. All of it, where it can."
-    )
-    assert len(lint_words.riddles(planted)) == 6
-    assert lint_words.riddles("The model reads the reason, and tries again.") == []
+@pytest.mark.parametrize("riddle", lint_words.RIDDLES)
+def test_each_riddle_is_found_in_its_sentence(riddle: str) -> None:
+    sentence = lint_words.RIDDLES[riddle]
+    assert re.search(riddle, sentence, re.IGNORECASE)
+    assert lint_words.riddles(f"Run it.\n\n{sentence}")
+    assert lint_words.riddles(sentence)
+
+
+def test_plain_sentences_have_no_riddle() -> None:
+    plain = "The model reads the reason, and tries again. What is the port? Show what is missing: there is no file."
+    assert lint_words.riddles(plain) == []
+    assert lint_words.riddles("It waits for that\n\nthere is no file") == [], "a paragraph ends what stands before it"
 
 
 def test_a_long_sentence_is_found_and_a_list_is_parted() -> None:
     long = " ".join(["word"] * (lint_words.LONGEST + 1))
     assert lint_words.long_sentences(f"Short. {long}.") == [f"{long}."]
+    assert lint_words.long_sentences(long.replace(" ", ": ", 1)) == [long.replace(" ", ": ", 1)]
     half = " ".join(["word"] * (lint_words.LONGEST - 1))
     assert lint_words.long_sentences(lint_words.prose(f"- {half}\n- {half}\n")) == []
 
@@ -27,7 +37,16 @@ def test_code_tables_and_headings_are_no_prose() -> None:
 
 def test_all_texts_are_read_and_none_has_a_finding() -> None:
     texts = dict(lint_words.texts())
-    assert list(texts) == ["README.md", "CONTRIBUTING.md", "SPEC.md, the guide", "help"]
+    assert list(texts) == [
+        "README.md",
+        "CONTRIBUTING.md",
+        "SPEC.md, the guide",
+        "help",
+        "messages of sql/",
+        "messages of engine/ and functions/",
+    ]
     assert all(len(text) > 3_000 for text in texts.values())
     assert "Accept proposals of a run" in texts["help"]
+    assert ": there is no such run" in texts["messages of sql/"]
+    assert "the prompt is empty; say what to do" in texts["messages of engine/ and functions/"]
     assert lint_words.main() == 0

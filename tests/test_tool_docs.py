@@ -1,4 +1,4 @@
-"""What the model is told: each tool's doc keeps the same form, and all of it stays small.
+"""What the model reads: each tool's doc keeps the same form, and all of it stays small.
 
 spec: @tool_docs
 """

@@ -16,7 +16,7 @@ from engine.models.protocol import storable
 
 MOST_BYTES = 1_000_000
 """Bytes of a prompt with all that is embedded in it."""
-_UNSEEN = "pictures and sounds are not taken; save a picture in the folder and name its file, so that it can be got"
+_UNSEEN = "pictures and sounds are not accepted; save a picture in the folder and name the file in the prompt"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def read_prompt(blocks: Sequence[Any], root: Path) -> Prompt:
             case schema.EmbeddedResourceContentBlock(resource=schema.TextResourceContents() as resource):
                 name = _named(resource.uri, root)
                 words.append(name)
-                embedded.append(f"{name} as the client has it, which may not be saved:\n{resource.text}")
+                embedded.append(f"{name} as the editor shows it, which may not be saved:\n{resource.text}")
             case schema.ImageContentBlock(uri=str() as uri) if _path_below(uri, root):
                 words.append(_named(uri, root))
             case _:

@@ -116,7 +116,7 @@ class Lines:
             await self._refuse(_PARSE_ERROR, "a line is not JSON; send one message per line")
             return None
         if not isinstance(message, dict):
-            await self._refuse(_INVALID_REQUEST, "a message is an object; batches are not taken")
+            await self._refuse(_INVALID_REQUEST, "a message must be an object; batches are not accepted")
             return None
         return await self._request(message) if "method" in message else _answer(message)
 
@@ -130,7 +130,7 @@ class Lines:
         elif isinstance(number, bool) or not isinstance(number, (int, str)):
             refusal = "id is a text or a whole number"
         elif number in self._open:
-            refusal = f"id {str(number)[:40]!r} is that of a request that is still open"
+            refusal = f"id {str(number)[:40]!r} is used by a request that is still open"
         elif len(self._open) >= MOST_AT_ONCE:
             await self._refuse(_INVALID_REQUEST, f"{MOST_AT_ONCE} requests are open; wait for their answers", number)
             return None

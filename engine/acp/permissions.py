@@ -126,7 +126,7 @@ class Permissions:
     def _unsaved(self, siblings: Sequence[Row]) -> list[str]:
         files = [each["target"] for each in siblings if each["kind"] in ("file_write", "file_delete")]
         return [
-            f"note: the editor has unsaved changes of {drawn(each)}; what is accepted is written to the disk, below them"
+            f"note: the editor has unsaved changes of {drawn(each)}; an accepted change is written to the file on disk"
             for each in files
             if self._client.unsaved(each)
         ]

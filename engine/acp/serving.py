@@ -27,7 +27,7 @@ def serve(serving: Serving) -> None:
     """Serve the client at stdin and stdout until it is gone or a signal comes; a second one ends the process at once."""
     if os.isatty(0):
         sys.stderr.write(
-            "engine serve acp: speaks with an editor over stdin and stdout; the README says how to name it there\n"
+            "engine serve acp: waits for an editor on stdin and stdout; the README shows how to set up an editor\n"
         )
     source, target = _own_descriptors()
     _log_to_stderr()

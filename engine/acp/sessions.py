@@ -31,7 +31,7 @@ PAGE = 50
 """Sessions of one page of a list."""
 MODES = {
     "ask": ("Ask", "Reads, and changes nothing."),
-    "act": ("Act", "Changes files and runs commands, each when you allow it."),
+    "act": ("Act", "Changes files and runs commands after you allow each one."),
     "yolo": ("Yolo", "Changes files and runs commands without asking."),
 }
 _RUN = """

@@ -181,7 +181,7 @@ def _changes(proposals: Sequence[Row], root: Path | None) -> Iterator[Content]:
         for edit in edits(each["detail"]):
             count, length = count + 1, length + len(edit.before or "") + len(edit.after)
             if count > _MOST_EDITS or length > _MOST_CHANGED:
-                yield text_content("There are more changes than are shown here; 'engine proposals' shows all of them.")
+                yield text_content("Not all changes are shown here; 'engine proposals' shows all.")
                 return
             yield schema.FileEditToolCallContent(type="diff", path=place, old_text=edit.before, new_text=edit.after)
 
@@ -209,7 +209,7 @@ def _of_proposal(each: Row) -> Iterator[Content]:
     if each["kind"] == "process":
         yield text_content(fenced(drawn(text), "sh"))
     elif each["kind"] == "file_write" and "\\u{" in (seen := "\n".join(drawn_diff(text))) and seen != text:
-        told = "It holds what is not seen as itself; drawn, the change is:"
+        told = "It contains invisible characters. With escapes for them, the change is:"
         yield text_content(f"{told}\n{fenced(cut(seen, 4 * len(text) + 1_000), 'diff')}")
     elif each["kind"] not in ("file_write", "file_delete"):
         yield text_content(cut(drawn(text)))

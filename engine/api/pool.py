@@ -178,7 +178,7 @@ class Pool:
 
     def _open(self, *, tools: bool) -> SharedHandle:
         """One more connection, to the same file as the others; raises `EngineError` (500) where that was removed."""
-        gone = f"{self.owner.path}: was removed or replaced; what was written to it since is in no file"
+        gone = f"{self.owner.path}: was removed or replaced; later changes are lost"
         if self._writers and self.moved():  # opened by name, it would come back empty
             raise EngineError(gone)
         opened = self.owner.again(tools=tools)

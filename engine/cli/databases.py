@@ -77,14 +77,14 @@ def open_to_write(given: Path | None, start: Path | None = None, mcp: Iterable[S
     path = database_to_write(given, here)
     if given is None:
         for reason in passed_over(here):
-            say(f"engine: {visible(reason)}; --db names a file to use", "yellow")
+            say(f"engine: {visible(reason)}; choose another file with --db", "yellow")
     try:
         database = _open_known(path, mcp)
     except ValidationError as error:
         raise Conflict(error.message) from error
     _with_hidden_paths(database).keep_if_used()
     if waiting := [str(row["name"]) for row in database.rows("select name from unconfirmed_settings")]:
-        say(f"engine.toml: not counted until 'engine config --confirm': {visible(', '.join(waiting))}", "yellow")
+        say(f"engine.toml: ignored until you run 'engine config --confirm': {visible(', '.join(waiting))}", "yellow")
     return database
 
 

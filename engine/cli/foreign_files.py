@@ -22,14 +22,14 @@ def agrees(path: Path, acts: Sequence[Act]) -> bool:
     if not at_terminal():
         return False
     show_acts(path, acts, _MOST_ACTS)
-    return says_yes("Let it do so?")
+    return says_yes("Allow this?")
 
 
 def show_acts(path: Path, acts: Sequence[Act], most: int) -> None:
     """Show what a file would do by itself, at most so many acts."""
     from engine.trust.known_files import told
 
-    say(f"{visible(str(path))}: is not known to be yours. It", "yellow")
+    say(f"{visible(str(path))}: may come from somebody else. It", "yellow")
     for act in acts[:most]:
         say(f"  {visible(told(act))}")
     if len(acts) > most:

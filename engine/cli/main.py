@@ -44,7 +44,9 @@ def _engine(
     version: Annotated[  # noqa: ARG001 - its callback acts
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=lambda on: _version(on))
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error arose; as ENGINE_DEBUG=1.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error, as ENGINE_DEBUG=1 does.")
+    ] = False,
 ) -> None:
     """An LLM agent engine that lives in one SQLite file.
 
@@ -135,11 +137,11 @@ def _told(error: Exception) -> tuple[str, int]:
         case EngineError():
             return error.message, error.status
         case FileNotFoundError(filename=None):
-            return "the folder that this was started in is gone; change to another one", NotFound.status
+            return "the current folder no longer exists; change to another folder", NotFound.status
         case UnicodeEncodeError():
             return f"{ascii(error.object)[:80]} is not UTF-8 and cannot be stored; convert it first", 400
         case MemoryError():
-            return "the memory does not suffice; ask for less at once", 500
+            return "out of memory; ask for less at once", 500
         case OSError(strerror=str() as said, filename=name):
             return f"{name}: {said}" if name is not None else said, 500
         case _:

@@ -22,7 +22,12 @@ EntryPath = Annotated[
     ),
 ]
 Destination = Annotated[
-    str, typer.Argument(metavar="TO", help="Its new path; a text there is replaced.", autocompletion=complete_path)
+    str,
+    typer.Argument(
+        metavar="TO",
+        help="The new path. An entry or file that has this path is replaced.",
+        autocompletion=complete_path,
+    ),
 ]
 _MOST_NEAR = 5_000
 """Paths among which the nearest one is looked for."""

@@ -27,7 +27,7 @@ _RUNS = {
     "output": Place("look.output", "output", "Print a shell command's output, or stop it."),
 }
 _ENTRY = {
-    "get": Place("entries.get", "get", "Print an entry or a file of a run; list what a glob finds."),
+    "get": Place("entries.get", "get", "Print an entry or a file of a run, or list the entries that match a pattern."),
     "set": Place("entries.verbs", "set_", "Write an entry or a file of a run, or change its visibility."),
     "rm": Place("entries.verbs", "rm", "Remove entries or files of a run."),
     "cp": Place("entries.verbs", "cp", "Copy an entry or a file of a run."),
@@ -57,13 +57,15 @@ DAILY: Mapping[str, Mapping[str, Place]] = {
         "log": Place("look.log", "log", "Print a run as a story: the prompt, what was done, the answer."),
         "diff": Place("look.diff", "diff", "Show what a run changed in the files."),
         "find": Place("look.find", "find", "Search prompts, answers, results, files and entries."),
-        "costs": Place("look.costs", "costs", "Show what models cost in US dollars, each paid answer once."),
+        "costs": Place("look.costs", "costs", "Show what models cost in US dollars."),
     },
     "Decide": {
         "proposals": Place("decide.proposals", "proposals", "List the open proposals, which wait for a decision."),
         "accept": Place("decide.proposals", "accept", "Accept proposals of a run, or answer its question."),
         "reject": Place("decide.proposals", "reject", "Reject proposals of a run."),
-        "allow": Place("decide.allow", "allow", "Say what runs may do without asking, and what never.", _ALLOW),
+        "allow": Place(
+            "decide.allow", "allow", "Decide what runs may do without asking, and what they may never do.", _ALLOW
+        ),
     },
     "Go back": {
         "undo": Place("go_back.undo", "undo", "Take back the newest edit of a run. Repeat it for earlier ones."),
@@ -82,7 +84,7 @@ DAILY: Mapping[str, Mapping[str, Place]] = {
 
 REST: Mapping[str, Mapping[str, Place]] = {
     "Look closer": {
-        "status": Place("look_closer.status", "status", "Show what runs now, and what waits for whom."),
+        "status": Place("look_closer.status", "status", "Show which runs work now, and which wait for a decision."),
         "plan": Place("look_closer.plan", "plan", "Show the plan of a run as a tree of its steps."),
         "context": Place("look_closer.context", "context", "List the entries in a run's context, now or at a turn."),
         "packet": Place("look_closer.packet", "packet", "Print exactly what the model was sent in a turn."),
@@ -110,7 +112,7 @@ REST: Mapping[str, Mapping[str, Place]] = {
         "workflow": Place("automate.workflow", "app", "Check, run, show, draw and list workflows."),
         "serve": Place("automate.serve", "serve", "Serve runs to editors and other programs.", _SERVE),
         "migrate": Place("automate.migrate", "migrate", "Bring databases up to date with this engine."),
-        "trust": Place("automate.trust", "trust", "Show what would act in a file from elsewhere, and trust it."),
+        "trust": Place("automate.trust", "trust", "Show what a database from elsewhere would do, and trust it."),
         "help": Place("automate.help", "help_", "Show the help of a command; with --all list every command."),
     },
 }

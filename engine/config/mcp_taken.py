@@ -35,8 +35,8 @@ _PROGRAM = ("stdio", "local", "custom")
 _ADDRESS = ("http", "remote", "streamable-http", "streamablehttp", "streamable_http", "url")
 _RIGHTS = ("autoApprove", "alwaysAllow", "trust", "autoApproved", "approval_mode", "default_tools_approval_mode")
 _ADVICE = {
-    **dict.fromkeys(_RIGHTS, "is not taken over: name the tools that need no decision yourself, as allow"),
-    "envFile": 'is not read: name each variable in env, as NAME = "${.env:NAME}"',
+    **dict.fromkeys(_RIGHTS, "is not imported: name the tools that need no decision yourself, with allow"),
+    "envFile": 'is not read: list each variable in env, as NAME = "${.env:NAME}"',
     "bearer_token_env_var": "",
     "env_http_headers": "",
     "env_vars": "",
@@ -96,9 +96,9 @@ class _Taking:
                 said = said.get("type")
             if said is None or str(said).lower() in (*_PROGRAM, *_ADDRESS):
                 continue
-            told = f"{key} {str(said)[:40]!r} is not spoken"
+            told = f"{key} {str(said)[:40]!r} is not supported"
             self._made.problem = told + (
-                "; if the server speaks streamable HTTP too, say type http and its address" if said == "sse" else ""
+                "; if the server speaks streamable HTTP too, write type http and its address" if said == "sse" else ""
             )
         if self._data.get("source") == "custom":
             del self._data["source"]
@@ -130,7 +130,7 @@ class _Taking:
         }
         made = taking[ours](theirs, value)
         if made is None:
-            self._note(theirs, f"is not taken over, it is {_seen(value)}")
+            self._note(theirs, f"is not imported, because it is {_seen(value)}")
         elif made != {} and made != []:
             self._made.table[ours] = made
 
@@ -143,7 +143,7 @@ class _Taking:
         if not isinstance(value, dict) or any(isinstance(each, dict | list) for each in value.values()):
             return None
         for name in [name for name, each in value.items() if each is None]:
-            self._note(f"{key}.{name}", "is not taken over, it is null")
+            self._note(f"{key}.{name}", "is not imported, because it is null")
         plain = {str(name): _plain(each) for name, each in value.items() if each is not None}
         return {name: self._text(f"{key}.{name}", each) for name, each in plain.items()}
 
@@ -155,7 +155,7 @@ class _Taking:
             return None
         if not (key.endswith("_ms") or (value >= 1_000 and not key.endswith("_sec"))):
             return value
-        self._note(key, f"{value} is taken for milliseconds: {value / 1_000:g} s")
+        self._note(key, f"{value} is read as milliseconds: {value / 1_000:g} s")
         return value / 1_000
 
     def _as_switch(self, key: str, value: Any) -> bool | None:
@@ -184,7 +184,7 @@ class _Taking:
             if value not in (None, "", [], {}) and not (value is False and key in _RIGHTS)
         }
         for key in [each for each in rest if each in _ADVICE]:
-            self._note(key, _ADVICE[key] or f"is not taken over, it is {_seen(rest[key])}")
+            self._note(key, _ADVICE[key] or f"is not imported, because it is {_seen(rest[key])}")
             del rest[key]
         if rest:
             self._note(", ".join(sorted(str(key)[:40] for key in rest)), "not taken over")
@@ -205,7 +205,7 @@ class _Taking:
             return "/"
         if inner.startswith("input:"):
             name = re.sub(r"\W", "_", inner.removeprefix("input:")).upper()
-            self._note(key, f"{found[0]} is asked for by nobody here: set the variable {name}")
+            self._note(key, f"{found[0]} would be asked for by the other program; set the variable {name}")
             return f"${{env:{name}}}"
         if _OWN.fullmatch(inner):
             return f"${{{inner}}}"

@@ -27,7 +27,7 @@ def add(db: Store, file: Path, name: str | None = None) -> str:
     name = file.stem if name is None else name
     if not _NAME.fullmatch(name):
         raise ValidationError(
-            f"persona {name!r}: a name has 1 to 64 letters, digits, '-', '_' and '.'; say --name NAME"
+            f"persona {name!r}: a name has 1 to 64 letters, digits, '-', '_' and '.'; choose a name with --name NAME"
         )
     text = _read(file)
     if db.value("select 1 from personas where name = ? and origin = 'engine'", (name,)):

@@ -100,7 +100,7 @@ def _tables() -> dict[str, dict[str, Any]]:
     expect_own(file)
     tables = toml_files.loaded(text, file).get(_TABLE, {})
     if not isinstance(tables, dict):
-        raise ValidationError(f"{file}: models is no setting; names are tables: [models.NAME]")
+        raise ValidationError(f"{file}: models is not a setting; write each name as a table [models.NAME]")
     for name, data in tables.items():
         _check(name, data)
     return tables

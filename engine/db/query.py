@@ -129,7 +129,7 @@ def _answer(
         ) from error
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
         if name := function_that_raised(error):
-            said = f"cannot use the values that it was given ({error}); see functions/SPEC.md"
+            said = f"cannot use these values ({error}); see functions/SPEC.md"
             raise ValidationError(f"{name}() {said}") from error
         with db.clear_errors:
             raise

@@ -30,7 +30,7 @@ class EmbedderFailed(EngineError):  # noqa: N818 - as the others
 
 def missing() -> str:
     """What is said where no embedder is installed."""
-    return f"nothing finds by meaning here: {how_to_install('meaning')}"
+    return f"search by meaning is not installed: {how_to_install('meaning')}"
 
 
 class Embedder(Protocol):

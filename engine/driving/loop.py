@@ -223,7 +223,7 @@ class Driver:
     def _expect_file(self) -> None:
         """Raise `EngineError` (500) where the database was removed or replaced: what is written to it now is lost."""
         if self._db.moved():
-            what = f"was removed or replaced while run {self._run} was driven; what it did since is in no file"
+            what = f"was removed or replaced while run {self._run} was driven; later work is lost"
             raise EngineError(f"{self._db.path}: {what}")
 
     def _steps_inside(self) -> Row:

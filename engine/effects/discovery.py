@@ -36,7 +36,5 @@ def perform(db: Handle, effect: Row) -> dict[str, Any]:
     how = "in words and meaning" if embedder() else "in words"
     if failure:
         how = f"in words alone ({failure})"
-    heading = (
-        f"{counted(len(lines), 'entry is', 'entries are')} like this {how}, the nearest first; get those that you need"
-    )
+    heading = f"{counted(len(lines), 'entry is', 'entries are')} like this {how}, nearest first; get the ones you need"
     return {"state": "resolved", "message": "\n".join([heading, *(row["line"] for row in lines)])}

@@ -93,7 +93,9 @@ class Functions:
         if tool is None:
             return _Ended(detail).failing("error", _not_here(detail))
         if detail.get("digest") not in (None, getattr(tool, "digest", None)):
-            changed = "Not called: its server has defined it anew since this was asked for; read what it is now."
+            changed = (
+                "Not called: its server has changed the tool since this call was proposed; read its new definition."
+            )
             return _Ended(detail).failing("conflict", changed)
         from engine.tools.kinds import WrongArgument
 
@@ -155,7 +157,7 @@ class Functions:
                 ended.tables.end()
             left_open = self._roll_back()
         if left_open:
-            return ended.failing("error", "It left a transaction open, which was rolled back.")
+            return ended.failing("error", "It left a transaction open, so its changes were rolled back.")
         return ended
 
     def _roll_back(self) -> bool:
@@ -275,7 +277,7 @@ def keep_pictures(db: Handle, effect: Row, pictures: Mapping[str, bytes]) -> Non
 
 def _not_here(detail: dict[str, Any]) -> str:
     if "server" in detail:
-        return f"Not called: this process is not connected to the MCP server {detail['server']}; see 'engine mcp test'."
+        return f"Not called: this process is not connected to the MCP server {detail['server']}; see 'engine mcp show'."
     return "Not called: it is a function of an app; resume where a file is opened with tools=[…] that has it."
 
 

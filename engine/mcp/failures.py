@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from .watching import Watch
 
 _HTTP = {
-    401: "401: it refuses the key, or wants one; check headers, or give the server another key",
-    403: "403: the key has no right to this",
+    401: "401: it rejects the key, or needs one; check headers, or use another key",
+    403: "403: the key does not allow this",
     404: "404: there is no MCP server at this address",
-    407: "407: a proxy wants a password",
-    429: "429: it is asked too often; try later",
+    407: "407: a proxy requires a password",
+    429: "429: too many requests; try later",
 }
 
 

@@ -64,7 +64,7 @@ class Offered:
         if cut:
             problems.append(f"more than {len(listed):,} tools")
         if bad := len(listed) - len(usable):
-            problems.append(f"{bad} tools whose names cannot be used")
+            problems.append(f"{bad} tools with unusable names")
         if resources or templates:
             tools = (*tools, listing_tool(connection.server, resources, templates, {tool.name for tool in tools}))
         return cls(

@@ -171,7 +171,7 @@ def listing_tool(
         words = str(arguments.get("text") or "").casefold()
         found = [each for each in lines if words in each.casefold()]
         more = (
-            f"\n… and {len(found) - _MOST_LISTED:,} more; name a text that they hold"
+            f"\n… and {len(found) - _MOST_LISTED:,} more; name a text that they contain"
             if len(found) > _MOST_LISTED
             else ""
         )

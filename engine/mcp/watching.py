@@ -99,7 +99,7 @@ class Watch:
         while self._came and now - self._came[0] > FLOOD_SECONDS:
             self._came.popleft()
         if len(self._came) > FLOOD_MESSAGES:
-            self.fault = f"it sent more than {FLOOD_MESSAGES:,} messages that nobody asked for in {FLOOD_SECONDS:g} s"
+            self.fault = f"it sent more than {FLOOD_MESSAGES:,} unrequested messages in {FLOOD_SECONDS:g} s"
             raise anyio.EndOfStream
 
 

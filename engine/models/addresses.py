@@ -42,7 +42,7 @@ def parted(name: str) -> tuple[Endpoint, str]:
     url, _, model = name.partition("#")
     parts = _split(url)
     if parts is None or not parts.hostname:
-        raise ValidationError(f"model {name!r}: {url!r} is no address; write http://HOST:PORT/v1#MODEL")
+        raise ValidationError(f"model {name!r}: {url!r} is not an address; write http://HOST:PORT/v1#MODEL")
     if parts.username is not None or parts.query:
         raise ValidationError(
             f"model {name!r}: an address here has no user, password or query, because the name is stored and shown; "

@@ -40,7 +40,7 @@ def _read_choice(answer: Answer, choice: Mapping[str, Any]) -> None:
         # the whole message, from a server that does not stream; behind a streamed one it says nothing new
         delta = {} if answer.has_text or answer.calls.all else choice.get("message") or {}
     if not isinstance(delta, Mapping):
-        raise TypeError("a delta that is no object")
+        raise TypeError("a delta that is not an object")
     answer.think(next(_thoughts(delta), ""))
     _read_content(answer, delta.get("content"))
     if refusal := delta.get("refusal"):
@@ -49,7 +49,7 @@ def _read_choice(answer: Answer, choice: Mapping[str, Any]) -> None:
     _read_calls(answer, delta)
     ended = choice.get("finish_reason")
     if isinstance(ended, Mapping | list):
-        raise TypeError("a finish reason that is no word")
+        raise TypeError("a finish reason that is not a word")
     if isinstance(ended, str) and ended.strip() and answer.ended != "refusal":
         answer.ended = ended
 
@@ -103,7 +103,7 @@ def _list(value: Any, what: str) -> list[Mapping[str, Any]]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(each is None or isinstance(each, Mapping) for each in value):
-        raise TypeError(f"{what} that are no list of objects")
+        raise TypeError(f"{what} that are not a list of objects")
     return [each for each in value if each is not None]
 
 

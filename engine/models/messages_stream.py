@@ -65,7 +65,7 @@ def _read_delta(answer: Answer, index: Any, delta: Mapping[str, Any]) -> None:
 def _take_end(answer: Answer, place: Mapping[str, Any]) -> None:
     ended = place.get("stop_reason")
     if isinstance(ended, Mapping | list):
-        raise TypeError("a stop reason that is no word")
+        raise TypeError("a stop reason that is not a word")
     if isinstance(ended, str) and ended.strip():
         answer.ended = ended
 
@@ -74,7 +74,7 @@ def _object(value: Any, what: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise TypeError(f"{what} that is no object")
+        raise TypeError(f"{what} that is not an object")
     return value
 
 

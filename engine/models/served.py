@@ -62,12 +62,12 @@ def offered_models(at: Endpoint) -> list[_Offer]:
         reply = _in_time(at, _PATIENT)
     except (OSError, HTTPException, ValueError) as error:
         said = isinstance(error, OSError) and (error.strerror or str(error))
-        why = said or f"it does not speak HTTP ({type(error).__name__})"
+        why = said or f"it does not answer with HTTP ({type(error).__name__})"
         advice = f"check that it runs, and {at.provider.url_variable}"
         raise ModelError("gateway", f"{who} cannot be asked for its models: {why}; {advice}") from None
     if reply.status != 200:
         category = category_of_status(reply.status)
-        why = "it refuses the key" if category == "auth" else f"it answers with {reply.status}"
+        why = "it rejects the key" if category == "auth" else f"it answers with status {reply.status}"
         raise ModelError(category, f"{who} does not list its models: {why}")
     try:
         return sorted(_offers(at, reply), key=lambda offer: str(offer["model"]))

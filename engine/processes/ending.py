@@ -46,7 +46,7 @@ def process_row(
     """
     notes = [result.message] if result.message else []
     if result.left_out:
-        rest = "all of it is kept for the person" if kept else "a person gets all of it with --keep-output FILE"
+        rest = "the person has all of it" if kept else "a person can store all of it with --keep-output FILE"
         notes.append(f"left out of its output: {counted(result.left_out, 'byte')}, {rest}")
     if kept is not None and kept.failure:
         notes.append(f"not all output was kept: {kept.failure}")

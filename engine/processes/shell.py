@@ -135,7 +135,7 @@ class _Running:
             return ProcessResult(None, ended, duration, message, left_out)
         code = self._guarded.code or 0
         notes = [f"killed by signal {-code}"] if code < 0 else []
-        notes += [] if clean else ["what it left running with its output open was ended"]
+        notes += [] if clean else ["processes that it left running were stopped"]
         return ProcessResult(code if code >= 0 else 128 - code, ended, duration, "; ".join(notes), left_out)
 
     def close(self) -> None:

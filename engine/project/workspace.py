@@ -300,7 +300,7 @@ def _checked(root: str, database: Path) -> Workspace:
 def _expect(now: str | None, before: str | None, path: str) -> None:
     if now == before:
         return
-    what = "it is gone" if now is None else "it exists" if before is None else "it holds something else"
+    what = "it was removed" if now is None else "it exists" if before is None else "its content has changed"
     # a get finds it unless git ignores it, or a person does
     elsewhere = f"; if it is not found, it is outside the project ('engine files add {path}'): write to another path"
     more = elsewhere if now is not None and before is None else ""

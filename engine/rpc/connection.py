@@ -45,10 +45,10 @@ class Connection:
         self._outbox = Outbox(socket)
         self._claimant = uuid.uuid4().hex
         self._own: dict[str, tuple[str, tuple[Param, ...], Callable[[dict[str, Any]], Awaitable[Any]]]] = {
-            "ping": ("answers with nothing", (), self._ping),
-            "discover": ("what this server can do, as an OpenRPC document", (), self._discover),
+            "ping": ("returns nothing; tests the connection", (), self._ping),
+            "discover": ("the methods of this server, as an OpenRPC document", (), self._discover),
             "rpc.discover": ("the same, by OpenRPC's name", (), self._discover),
-            "init": ("work in the project of a folder", _INIT, self._init),
+            "init": ("choose the folder to work in", _INIT, self._init),
         }
 
     @property
@@ -78,7 +78,7 @@ class Connection:
         if self._outbox.is_overfull:
             if self._project is not None:
                 self._project.hub.leave(self)
-            self._closing = asyncio.create_task(self._socket.close(_TOO_SLOW, "does not read what it is told"))
+            self._closing = asyncio.create_task(self._socket.close(_TOO_SLOW, "does not read its messages"))
 
     async def _answered(self, message: str | bytes) -> dict[str, Any] | list[dict[str, Any]] | None:
         """The answer to a message; None where it asks for none."""

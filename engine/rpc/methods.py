@@ -61,12 +61,12 @@ def _flag(name: str, meaning: str) -> Param:
 _RUN = _text("run", "name of the run", required=True)
 _PATH = _text("path", "path of the entry: known://topic, notes.md, or a glob", required=True)
 _TO = _text("to", "the new path", required=True)
-_LIMIT = _whole("limit", "how many at most")
-_OFFSET = _whole("offset", "how many to pass over")
+_LIMIT = _whole("limit", "at most N results")
+_OFFSET = _whole("offset", "skip N results")
 _PROMPT = (
     _text("prompt", "what to do", required=True),
-    _text("run", "the run to go on with, or the name of a new one"),
-    _flag("fork", "work in a fork of `run`, which stays as it is"),
+    _text("run", "the run to continue, or the name of a new run"),
+    _flag("fork", "work in a fork of `run`; `run` itself does not change"),
     _whole("at", "with `fork`: the turn of `run` from which it is forked"),
 )
 _LOG_PATH = _text("path", "path of the command's record: log://turn_1/sh/make", required=True)
@@ -90,24 +90,24 @@ METHODS: tuple[Method, ...] = (
     Method("removeModel", "remove an alias", models.remove_model, (_text("alias", "the alias", required=True),)),
     Method(
         "get",
-        "make entries visible for a run, or with `persist` take files into the project",
+        "make entries visible for a run, or with `persist` add files to the project",
         entries.get,
         (
             _PATH,
             _text("run", "name of the run"),
-            _flag("persist", "take the files into the project"),
+            _flag("persist", "add the files to the project"),
             _flag("readonly", "with `persist`: and protect them from changes"),
         ),
     ),
     Method(
         "set",
-        "write an entry or a file of a run, or change how it is seen",
+        "write an entry or a file of a run, or change its visibility",
         entries.set_,
         (
             _RUN,
             _PATH,
-            _text("body", "the new text, as it stands"),
-            Param("attributes", "object", "tags, summary, visibility and the like"),
+            _text("body", "the new text"),
+            Param("attributes", "object", "tags, summary, visibility and other attributes"),
         ),
     ),
     Method("rm", "remove entries or files of a run", entries.rm, (_RUN, _PATH)),
@@ -115,43 +115,47 @@ METHODS: tuple[Method, ...] = (
     Method("mv", "move an entry", entries.mv, (_RUN, _PATH, _TO)),
     Method(
         "store",
-        "say which files belong to the project",
+        "choose the files of the project",
         entries.store,
         (
             _text("path", "a file, a folder or a glob", required=True),
-            _flag("persist", "take them in, which is what it does unless told otherwise"),
+            _flag("persist", "include them (the default)"),
             _flag("readonly", "protect them from changes"),
-            _flag("ignore", "leave them out"),
-            _flag("clear", "take back what was said of them"),
+            _flag("ignore", "exclude them"),
+            _flag("clear", "remove their rule"),
         ),
     ),
     Method(
         "getEntries",
         "the entries that a run sees",
         entries.get_entries,
-        (_RUN, _text("pattern", "a glob over paths"), _text("body", "a text that they hold"), _LIMIT, _OFFSET),
+        (_RUN, _text("pattern", "a glob over paths"), _text("body", "a text that they contain"), _LIMIT, _OFFSET),
     ),
     Method(
         "startRun",
-        "make a run without a prompt",
+        "create a run without a prompt",
         runs.start_run,
         (
-            _text("run", "its name; default: that of its model and the time"),
+            _text("run", "its name; default: from its model and the time"),
             _text("model", "alias or name of its model"),
             Param("temperature", "number", "sampling temperature, 0 to 2"),
             _text("persona", "name of its persona"),
             _whole("contextLimit", "context window in tokens"),
             _text("effort", "how hard its model thinks: low, medium, high, …"),
-            _text("systemPrompt", "what its system message says besides its persona"),
+            _text("systemPrompt", "text added to its system message"),
         ),
     ),
-    Method("ask", "give a prompt that only reads", runs.ask, _PROMPT, takes_options=True),
-    Method("act", "give a prompt that may change things", runs.act, _PROMPT, takes_options=True),
+    Method("ask", "send a prompt that may only read", runs.ask, _PROMPT, takes_options=True),
+    Method("act", "send a prompt that may change files", runs.act, _PROMPT, takes_options=True),
     Method(
         "run/inject",
-        "give a prompt to a run that is there; while it works the prompt waits in line",
+        "send a prompt to an existing run; while the run works, the prompt waits in its queue",
         runs.inject,
-        (_RUN, _text("message", "what to do", required=True), _text("mode", "ask or act; default: as before")),
+        (
+            _RUN,
+            _text("message", "what to do", required=True),
+            _text("mode", "ask or act; default: the mode of the last prompt"),
+        ),
         takes_options=True,
     ),
     Method(
@@ -162,16 +166,16 @@ METHODS: tuple[Method, ...] = (
         (
             _RUN,
             Param("resolution", "object", "action, path, output", required=True),
-            _flag("drive", "false: do not go on; the client carries out what was accepted"),
+            _flag("drive", "false: do not continue the run; the client performs the accepted commands"),
         ),
     ),
     Method(
         "run/abort",
         "end the prompt that a run works on",
         runs.abort,
-        (_RUN, _text("reason", "why"), _whole("loop", "end this prompt alone, in line too")),
+        (_RUN, _text("reason", "why"), _whole("loop", "end only this prompt, even if it is queued")),
     ),
-    Method("run/resume", "drive a run on that was interrupted", runs.resume, (_RUN,)),
+    Method("run/resume", "continue a run that was interrupted", runs.resume, (_RUN,)),
     Method(
         "run/fork",
         "make a run that stands where this one stands, or stood",
@@ -201,13 +205,13 @@ METHODS: tuple[Method, ...] = (
     Method("getRun", "the state of a run, as `run/state` tells it", runs.get_run, (_RUN,)),
     Method(
         "getProposals",
-        "what waits for a decision",
+        "the proposals that wait for a decision",
         runs.get_proposals,
-        (_text("run", "of this run and those below it"),),
+        (_text("run", "only of this run and its child runs"),),
     ),
     Method(
         "stream",
-        "store output of a command that the client carries out",
+        "store output of a command that the client runs",
         streams.stream,
         (
             _RUN,
@@ -218,20 +222,20 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "stream/completed",
-        "tell that it has ended",
+        "report that the command has ended",
         streams.completed,
         (_RUN, _LOG_PATH, _whole("exit_code", "its exit code; default: 0"), Param("duration", "number", "seconds")),
     ),
     Method(
         "stream/aborted",
-        "tell that the client gave it up",
+        "report that the client gave up the command",
         streams.aborted,
         (_RUN, _LOG_PATH, _text("reason", "why"), Param("duration", "number", "seconds")),
     ),
-    Method("stream/cancel", "have a command of a run ended", streams.cancel, (_RUN, _LOG_PATH, _text("reason", "why"))),
+    Method("stream/cancel", "stop a command of a run", streams.cancel, (_RUN, _LOG_PATH, _text("reason", "why"))),
     Method(
         "sql",
-        "the rows of one statement that only reads",
+        "run one read-only SQL statement and return its rows",
         runs.sql,
         (_text("query", "the statement", required=True), Param("bindings", "array", "values for its ?")),
     ),
@@ -239,11 +243,11 @@ METHODS: tuple[Method, ...] = (
 """The methods that work in a project; `ping`, `init` and `discover` are the connection's own."""
 
 NOTIFICATIONS: tuple[tuple[str, str], ...] = (
-    ("engine/hello", "the server greets: `version`, `root`"),
+    ("engine/hello", "sent when a client connects: `version`, `root`"),
     ("run/state", "a run has changed: a row of `run_state`"),
-    ("run/progress", "what a run is at: `status` (thinking, processing, retrying), and what it does"),
-    ("run/proposal", "something waits for a decision: a row of `open_proposals`"),
-    ("stream/cancelled", "a command was told to end: `path`, `reason`"),
-    ("ui/render", "text as it comes: `turn`, `at`, `text` of an answer, `channel`, `text` of a command"),
-    ("ui/notify", "a person should know: `level` (info, warning, error), `text`"),
+    ("run/progress", "the activity of a run: `status` (thinking, processing, retrying) and details"),
+    ("run/proposal", "a proposal waits for a decision: a row of `open_proposals`"),
+    ("stream/cancelled", "a command should stop: `path`, `reason`"),
+    ("ui/render", "new text: `turn`, `at`, `text` of an answer; `channel`, `text` of a command"),
+    ("ui/notify", "a notice for the person: `level` (info, warning, error), `text`"),
 )

@@ -110,7 +110,9 @@ async def _listening(projects: Projects, place: Place, token: str) -> AsyncItera
             how = "give the token: Authorization: Bearer TOKEN, or ?token=TOKEN"
             return peer.respond(HTTPStatus.UNAUTHORIZED, f"{how}\n")
         if len(clients) >= MOST_CLIENTS:
-            return peer.respond(HTTPStatus.SERVICE_UNAVAILABLE, f"there are {MOST_CLIENTS} clients already\n")
+            return peer.respond(
+                HTTPStatus.SERVICE_UNAVAILABLE, f"there are {MOST_CLIENTS} clients connected; no more are accepted\n"
+            )
         return None
 
     server = await _bound(place, client, admit)

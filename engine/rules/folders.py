@@ -160,7 +160,7 @@ def kept_rules(rules: list[str], where: str, found: Found) -> list[str]:
             f"{where}: {len(rules) - len(short)} left out, a rule is a text of 1 to {RULE_CHARACTERS:,} characters"
         )
     if len(short) > RULES:
-        found.warnings.append(f"{where}: the first {RULES} of {len(short)} rules are taken")
+        found.warnings.append(f"{where}: the first {RULES} of {len(short)} rules are imported")
     return short[:RULES]
 
 
@@ -173,5 +173,5 @@ def kept_words(words: list[str], where: str, found: Found) -> list[str]:
             f"{where}: {len(named) - len(kept)} left out, a word is one line of up to {WORD_CHARACTERS} characters"
         )
     if len(kept) > WORDS:
-        found.warnings.append(f"{where}: the first {WORDS} of {len(kept)} words are taken")
+        found.warnings.append(f"{where}: the first {WORDS} of {len(kept)} words are imported")
     return kept[:WORDS]

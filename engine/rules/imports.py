@@ -187,7 +187,7 @@ def _read_again(db: Store, source: Row, turn_id: int) -> None:
             raise EngineError(f"{place}: {danger}, so the rules were not changed", 403)
         found = sources.read(place, Path(root) if root else Path("/"))
     except EngineError as error:
-        _tell(db, source, turn_id, f"{error.message}\nThe rules of before hold.", problem=error.message)
+        _tell(db, source, turn_id, f"{error.message}\nThe rules were not changed.", problem=error.message)
         return
     with db.transaction():
         report = _take(db, source["rule_set_id"], root, found, replace=False, is_new=False)

@@ -74,7 +74,7 @@ def _carl_domain(name: str, said: _Object, where: str, found: Found) -> Domain:
     rules = said.get("rules", list, [])
     more = sorted({str(key) for rule in rules if isinstance(rule, dict) for key in rule if key != "text"})
     if more:
-        found.warnings.append(f"{said.where}: of its rules {', '.join(more)} are passed over")
+        found.warnings.append(f"{said.where}: its rules {', '.join(more)} are ignored")
     texts = [rule.get("text", "") if isinstance(rule, dict) else rule for rule in rules]
     return Domain(
         domain_name(name, where),
@@ -117,14 +117,16 @@ class _Object:
         value = self.value.get(name, otherwise)
         # true is a whole number in Python, and none in JSON
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            self.faults.append(f"{self.where}: {name} is {_KINDS[kind]}, not {json.dumps(value)[:60]}")
+            self.faults.append(f"{self.where}: {name} must be {_KINDS[kind]}, not {json.dumps(value)[:60]}")
             return otherwise
         return value
 
     def texts(self, name: str) -> list[str]:
         values: list[Any] = self.get(name, list, [])
         wrong = [value for value in values if not isinstance(value, str)]
-        self.faults += [f"{self.where}: {name} is a list of texts; {json.dumps(each)[:60]} is none" for each in wrong]
+        self.faults += [
+            f"{self.where}: {name} must be a list of texts, without {json.dumps(each)[:60]}" for each in wrong
+        ]
         return [value for value in values if isinstance(value, str)]
 
     def object(self, name: str) -> _Object:
@@ -133,7 +135,7 @@ class _Object:
     def unknown(self) -> list[str]:
         """What was asked for by nobody, in this object and those that were taken out of it."""
         return [
-            f"{each.where}: {name[:60]!r} is passed over, no such key is known"
+            f"{each.where}: {name[:60]!r} is ignored: unknown key"
             for each in self._all
             for name in each.value
             if name not in each._asked and name != "$schema"
@@ -155,7 +157,7 @@ def _warn_of_unknown(top: _Object, found: Found) -> None:
     unknown = top.unknown()
     found.warnings += unknown[:_FAULTS]
     if len(unknown) > _FAULTS:
-        found.warnings.append(f"{top.where}: and {len(unknown) - _FAULTS} more keys that are not known")
+        found.warnings.append(f"{top.where}: and {len(unknown) - _FAULTS} more unknown keys")
 
 
 def _parsed(text: str, where: str) -> Any:
@@ -211,7 +213,7 @@ def _state(said: _Object, otherwise: str) -> bool:
 
 def _read_optional(folder: Folder, file: str, found: Found, take: Any) -> None:
     """Take what an optional file says; one that is wrong is a warning, and all of it has its default."""
-    text = folder.optional(file, found, "it is passed over")
+    text = folder.optional(file, found, "it is ignored")
     if text is None:
         return
     before = (list(found.star_commands), list(found.brackets))
@@ -223,7 +225,7 @@ def _read_optional(folder: Folder, file: str, found: Found, take: Any) -> None:
         faults = [error.message]
     if faults:
         found.star_commands, found.brackets = before
-        found.warnings += [f"{fault}; the file is passed over" for fault in faults[:_FAULTS]]
+        found.warnings += [f"{fault}; the file is ignored" for fault in faults[:_FAULTS]]
     else:
         _warn_of_unknown(said, found)
 
@@ -237,7 +239,9 @@ def _star_commands(said: _Object, found: Found) -> None:
 def _add_star_command(found: Found, name: str, description: str, rules: list[Any], where: str) -> None:
     known = name.strip().lower()
     if not STAR_COMMAND.fullmatch(known):
-        found.warnings.append(f"{where}: {name[:60]!r} is left out, a star-command is a letter, letters, digits and _")
+        found.warnings.append(
+            f"{where}: {name[:60]!r} is left out: a star-command starts with a letter, then has letters, digits and _"
+        )
         return
     texts = kept_rules([rule for rule in rules if isinstance(rule, str)], where, found)
     found.star_commands.append(StarCommand(known, " ".join(description.split())[:300], texts))
@@ -256,7 +260,7 @@ def _brackets(said: _Object, found: Found) -> None:
 
 def _add_bracket(found: Found, name: str, said: _Object, after: int | None) -> None:
     if name.upper() not in BRACKETS:
-        found.warnings.append(f"{said.where}: is left out, the brackets are {', '.join(BRACKETS)}")
+        found.warnings.append(f"{said.where}: is left out: the brackets are {', '.join(BRACKETS)}")
         return
     rules = [] if name.upper() == "CRITICAL" else kept_rules(said.texts("rules"), said.where, found)
     found.brackets.append(Bracket(name.upper(), after, said.get("enabled", bool, True), rules))

@@ -52,7 +52,7 @@ def read(folder: Folder) -> Found:
         elif key.upper() == "GLOBAL_EXCLUDE":
             found.exclude = kept_words(value.split(","), f"{where}:{line}", found)
         elif parts is None:
-            found.warnings.append(f"{where}:{line}: {key[:60]!r} is passed over, no such key is known")
+            found.warnings.append(f"{where}:{line}: {key[:60]!r} is ignored: unknown key")
         else:
             said.setdefault(parts[1], {})[parts[2]] = value
             _check(parts[2], value, f"{where}:{line}: {key}", faults)
@@ -62,7 +62,7 @@ def read(folder: Folder) -> Found:
     found.stars_on = said.pop(_COMMANDS, {}).get("STATE", "active") == "active"
     names = [name for name in order if name in said] + [name for name in said if name not in order]
     if len(names) > DOMAINS:
-        found.warnings.append(f"{where}: the first {DOMAINS} of {len(names)} domains are taken")
+        found.warnings.append(f"{where}: the first {DOMAINS} of {len(names)} domains are imported")
     found.domains = [_domain(folder, name, said[name], found) for name in dict.fromkeys(names[:DOMAINS])]
     _star_commands(folder, found)
     _brackets(folder, found)
@@ -145,7 +145,7 @@ def _domain(folder: Folder, name: str, said: dict[str, str], found: Found) -> Do
 
 
 def _star_commands(folder: Folder, found: Found) -> None:
-    text = folder.optional("commands", found, "it is passed over") or ""
+    text = folder.optional("commands", found, "it is ignored") or ""
     others = others_in(text)
     for name, rules in rules_of(text).items():
         if STAR_COMMAND.fullmatch(name.lower()):
@@ -158,7 +158,7 @@ def _star_commands(folder: Folder, found: Found) -> None:
 
 def _brackets(folder: Folder, found: Found) -> None:
     file = folder.named("context")
-    text = folder.optional("context", found, "it is passed over") or ""
+    text = folder.optional("context", found, "it is ignored") or ""
     rules = rules_of(text)
     switches = _switches(text, file, found)
     others = [f"{name}_RULE_…" for name in rules if name not in _BRACKETS] + others_in(text, _SWITCH)
@@ -177,7 +177,7 @@ def _switches(text: str, file: str, found: Found) -> dict[str, bool]:
         if switch := _SWITCH.fullmatch(key.strip().upper()):
             faults: list[str] = []
             is_on = _flag(value.strip(), f"{file}:{number}: {key.strip()}", faults)
-            found.warnings += [f"{fault}; it is passed over" for fault in faults]
+            found.warnings += [f"{fault}; it is ignored" for fault in faults]
             if not faults:
                 switches[switch[1]] = switches.get(switch[1], True) and (is_on or not value.strip())
     return switches

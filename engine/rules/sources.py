@@ -24,7 +24,7 @@ _READERS = (
     (".carl", json_folder.CARL, json_folder.read_carl),
     (".carl", pairs_folder.MANIFEST, pairs_folder.read),
 )
-SHIPPED = "the rules that come with the engine"
+SHIPPED = "the engine's own rules"
 
 
 def nearest(start: Path) -> Path | None:

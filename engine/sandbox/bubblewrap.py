@@ -222,8 +222,8 @@ def _try() -> tuple[str | None, list[str]]:
                     [program, *words], capture_output=True, text=True, timeout=_TRY_SECONDS, check=False
                 )
             except (OSError, subprocess.SubprocessError) as error:
-                return f"bwrap does not start: {error}", []
+                return f"bwrap cannot be started: {error}", []
             if done.returncode == 0:
                 return None, newer
             said = said or done.stderr.strip().partition("\n")[0]
-    return f"the system refuses it: {said}", []
+    return f"the system does not allow it: {said}", []

@@ -264,8 +264,8 @@ def _refuse_another_build(connection: apsw.Connection, build: Build, tables: Col
     if table.lower() in {own.name.lower() for own in build.migrated_tables(build.version)}:
         raise _another_build(connection.filename, f"without {table}.{column}")
     raise Conflict(
-        f"{connection.filename}: its table {table} lacks the column {column} that a plugin makes now, and is left as it is; "
-        "add that with any SQLite ('alter table … add column …'), or install the plugin as it was"
+        f"{connection.filename}: its table {table} lacks the column {column} of a plugin. "
+        "Nothing was changed; add the column with 'alter table … add column …', or install the old plugin"
     )
 
 

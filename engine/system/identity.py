@@ -47,7 +47,7 @@ class ProcessIdentity(NamedTuple):
         except (TypeError, ValueError, RecursionError) as error:
             raise ValidationError(f"not the identity of a process: {text!r}; expected what to_json wrote") from error
         if type(identity.pid) is not int or not 1 <= identity.pid <= _MOST_PID:
-            raise ValidationError(f"not the identity of a process: pid {identity.pid!r} is no process id")
+            raise ValidationError(f"not the identity of a process: pid {identity.pid!r} is not a process id")
         return identity
 
 

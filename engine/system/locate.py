@@ -27,8 +27,8 @@ def find_database(start: Path) -> Path | None:
     here = start.absolute() / FOLDER / FILE
     if link := _link(here):
         raise PermissionDenied(
-            f"{link}: is a symbolic link to {str(os.readlink(link))!r}; a file behind symbolic links is used only where it "
-            "is named, with --db PATH"
+            f"{link}: is a symbolic link to {str(os.readlink(link))!r}; links are followed only "
+            "for a path that you give with --db PATH"
         )
     if here.is_file():
         return here

@@ -43,7 +43,9 @@ def temporary_folder() -> str:
     try:
         return tempfile.gettempdir()
     except FileNotFoundError:
-        raise EngineError("no folder for temporary files can be written; set TMPDIR to one that can") from None
+        raise EngineError(
+            "no folder for temporary files can be written; set TMPDIR to a folder that can be written"
+        ) from None
 
 
 def socket_folder() -> str:

@@ -122,7 +122,7 @@ def _text_of(schema: Mapping[str, Any]) -> str:
     try:
         return json.dumps(schema, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValidationError(f"output: is no JSON Schema: {error}") from None
+        raise ValidationError(f"output: has no JSON Schema: {error}") from None
 
 
 def _place_of(hint: Any) -> str:

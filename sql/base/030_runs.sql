@@ -122,8 +122,8 @@ insert into run_options (name, scope, kind, least, most, meaning) values
     ('temperature', 'run', 'number', 0, 2, 'sampling temperature'),
     ('effort', 'run', 'text', null, null, 'how hard its model thinks: none, minimal, low, medium, high, xhigh or max'),
     ('context_limit', 'run', 'whole', 256, null, 'context window in tokens'),
-    ('system_prompt', 'run', 'text', null, null, 'what its system message says besides its persona'),
-    ('task_prompt', 'loop', 'text', null, null, 'what the system message says for this prompt alone')
+    ('system_prompt', 'run', 'text', null, null, 'text added to its system message'),
+    ('task_prompt', 'loop', 'text', null, null, 'text added to the system message for this prompt')
 on conflict (name) do update set
     scope = excluded.scope, kind = excluded.kind, least = excluded.least, most = excluded.most, meaning = excluded.meaning;
 

@@ -108,7 +108,7 @@ select turn_id, step
 from demotions
 where false;
 
--- What each step demoted for the packet of an open turn, as the model is told: totals, and a line for each of up to 50
+-- What each step demoted for the packet of an open turn, as the model reads: totals, and a line for each of up to 50
 -- entries.
 create view _demotion_notes as
 select

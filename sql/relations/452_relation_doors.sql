@@ -136,7 +136,7 @@ begin
     select fail(
         404, 'node ' || quote(n.value ->> 'id') || ': there is no node ' || quote(j.value) || ' to be below; '
         || case
-            when j.value glob 'plan://*' then 'a run has its plans and their steps, see ''engine plan'''
+            when j.value glob 'plan://*' then 'plans and steps belong to a run; see ''engine plan'''
             else 'add it first'
         end
     )

@@ -242,7 +242,7 @@ end;
 create trigger verb_write_rules__write
 instead of insert on verb_write_rules
 begin
-    select fail(404, 'rule domain ' || quote(new.domain_id) || ': not found; see the view rule_domains')
+    select fail(404, 'rule domain ' || quote(new.domain_id) || ': not found; see the table rule_domains')
     where not exists (select 1 from rule_domains where id = new.domain_id);
     select fail(400, 'rules of ' || name || ': rules must be a JSON array of texts, not ' || quote(substr(new.rules, 1, 80)))
     from rule_domains

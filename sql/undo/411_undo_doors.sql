@@ -135,7 +135,7 @@ begin
             when new.turn is null then 'no edit is left to undo'
             when not exists (select 1 from turns as t where t.run_id = new.run_id and t.sequence = new.turn)
                 then 'there is no turn ' || new.turn || '; ''engine log ' || alias || ''' shows its turns'
-            else 'turn ' || new.turn || ' has no edit that stands; ''engine rewind ' || alias || ' ' || new.turn
+            else 'turn ' || new.turn || ' has no edit left to undo; ''engine rewind ' || alias || ' ' || new.turn
                 || ' --files'' brings back what shell commands changed, too'
         end
     )

@@ -131,7 +131,7 @@ def test_a_fork_is_refused_a_folder_that_a_load_is_refused(folder: Path, tmp_pat
 @pytest.mark.parametrize(
     ("servers", "told"),
     [
-        ([schema.SseMcpServer(type="sse", name="old", url="https://example.org", headers=[])], "sse is not spoken"),
+        ([schema.SseMcpServer(type="sse", name="old", url="https://example.org", headers=[])], "sse is not supported"),
         ([schema.HttpMcpServer(type="http", name="x", url="ftp://example.org", headers=[])], "no address of http"),
         ([office(), office()], "two servers are called office"),
         ([office(f"s{number}") for number in range(65)], "at most 64 servers"),

@@ -195,7 +195,7 @@ def test_no_writable_folder_for_temporary_files_is_told(folder: Path) -> None:
     done = run_command(folder, "bwrap", "--ro-bind", "/", "/", *ENGINE, "doctor", "--json")
     sandbox = next(check for check in json.loads(done.stdout) if check["name"] == "sandbox")
     assert (sandbox["state"], sandbox["detail"]) == (
-        "missing", "no folder for temporary files can be written; set TMPDIR to one that can"
+        "missing", "no folder for temporary files can be written; set TMPDIR to a folder that can be written"
     )  # fmt: skip
 
 

@@ -115,10 +115,10 @@ def test_ctrl_c_stops_the_turn_and_another_prompt_takes_its_place(chat: OpenChat
     at = chat("--new", "--run", "demo", "--model", script(tmp_path / "s.jsonl", SLOW))
     at.enter("Too slow", "thinking")
     at.interrupt()
-    at.expect("/resume goes on with it, another prompt ends it")
+    at.expect("/resume goes on with it, a new prompt replaces it")
     at.enter("/effort low", "effort: low")
     at.enter("/model local", "model: local")
-    at.enter("Refused", "takes no effort")  # which ends nothing
+    at.enter("Refused", "has no effort levels")  # which ends nothing
     at.enter("/effort none", "effort: none")
     assert rows("select status from loop_list") == [{"status": 102}]
     at.enter(f"/model {script(tmp_path / 't.jsonl', DONE)}", "model: scripted:")
@@ -293,7 +293,7 @@ def test_another_process_that_drives_the_run_is_told_of(chat: OpenChat, tmp_path
     first.enter("Slow", "thinking")
     second = chat("--run", "demo")
     second.expect("another process drives it")
-    second.enter("Mine", "another process drives this run; what it does is shown here")
+    second.enter("Mine", "another process drives this run; its work is shown here")
     second.interrupt()
     second.leave()
     first.interrupt()
@@ -312,7 +312,7 @@ def test_two_sessions_on_one_run_show_each_answer_under_its_prompt(
     first.enter("Prompt A", "run demo, ")
     wait_until(lambda: rows("select 1 from processes where state = 'started'"))
     second = chat("--run", "demo")
-    second.enter("Prompt B", "what it does is shown here")
+    second.enter("Prompt B", "its work is shown here")
     (folder / "go").touch()
     for at in (first, second):
         at.expect(": done (")
@@ -331,7 +331,7 @@ def test_a_session_that_was_killed_drives_its_run_no_longer(chat: OpenChat, tmp_
     first.interrupt(signal.SIGKILL)
     first.wait()
     second = chat("--run", "demo")
-    second.expect("its last prompt was stopped; /resume goes on with it")
+    second.expect("its last prompt was stopped; /resume continues it")
     second.enter(f"/model {script(tmp_path / 't.jsonl', DONE)}", "model: scripted:")
     second.enter("Quick", ": done (")
     second.leave()
@@ -350,7 +350,7 @@ def test_a_session_that_is_killed_is_replaced_at_once_by_the_one_that_waits(
     first.enter("Prompt A", "run demo, ")
     wait_until(lambda: rows("select 1 from processes where state = 'started'"))
     second = chat("--run", "demo", "--yolo")
-    second.enter("Prompt B", "what it does is shown here")
+    second.enter("Prompt B", "its work is shown here")
     first.interrupt(signal.SIGKILL)
     first.wait()
     (folder / "go").touch()

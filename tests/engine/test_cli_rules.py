@@ -163,13 +163,13 @@ def bracket_states(folder: Path) -> dict[str, str]:
 def test_a_prompt_is_explained_and_what_it_cost_is_told(folder: Path) -> None:
     assert "no database" in said(folder, "rules", "explain", "x", code=2)
     said(folder, "init")
-    assert said(folder, "rules", "stats").strip() == "no prompt has had rules"
+    assert said(folder, "rules", "stats").strip() == "no prompt has used rules yet"
     told = said(folder, "rules", "explain", "print the TOKEN of src/a.py *brief")
     for line in (
         "global       loaded: always on, 4 rules",
         "development  loaded, 4 rules             'src/a.py' matches 'src/**'",
         "security     loaded, 4 rules             the prompt has 'token'",
-        "testing      not loaded: no word of it",
+        "testing      not loaded: the prompt has none of its words",
         "*brief       loaded                      the prompt has '*brief'",
         "bracket FRESH, prompt 1, 100 % of the context left, devmode off;",
     ):

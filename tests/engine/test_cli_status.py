@@ -47,7 +47,7 @@ def test_status_tells_what_waits_for_whom_the_sizes_and_the_cost_of_today(waitin
 def test_status_of_an_idle_file_says_that_nothing_runs(folder: Path, tmp_path: Path) -> None:
     engine(folder, "run", "--model", script(tmp_path / "s.jsonl", READ_AND_ANSWER), "Which port?")
     done = engine(folder, "status")
-    assert "nothing runs, and nothing waits" in done.stderr
+    assert "no run is working or waiting" in done.stderr
     assert "2 turns" in done.stdout
     assert "2 answers, $0.0030" in done.stdout
 

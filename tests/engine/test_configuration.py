@@ -72,11 +72,11 @@ def test_a_change_that_does_not_count_here_is_told(folder: Path) -> None:
     engine(folder, "config", "process_timeout=99")
     for layer in ("--user", "--project"):
         done = engine(folder, "config", layer, "process_timeout=7", "min_cycles=4")
-        assert "process_timeout: here it stays '99', as was said of this file" in done.stderr
-        assert "'engine config process_timeout=' takes that back" in done.stderr
+        assert "process_timeout: here it stays '99', because this file sets it" in done.stderr
+        assert "'engine config process_timeout=' removes it" in done.stderr
         assert "min_cycles:" not in done.stderr
     engine(folder, "config", "process_timeout=")
-    assert "the project; 'engine config --project process_timeout='" in (
+    assert "because the project sets it; 'engine config --project process_timeout='" in (
         engine(folder, "config", "--user", "process_timeout=8").stderr
     )
     engine(folder, "config", "--project", "process_timeout=")
@@ -89,7 +89,7 @@ def test_a_project_loosens_nothing_until_this_user_confirms_it(folder: Path) -> 
     assert told(folder, "temperature") == ("1", "project")
     assert (told(folder, "sandbox_memory"), told(folder, "model")) == (("4096", "default"), (None, "default"))
     assert "--confirm': model, sandbox_memory" in engine(folder, "config", "min_cycles=4").stderr
-    assert "not counted: model, sandbox_memory" in engine(folder, "doctor").stdout
+    assert "ignored: model, sandbox_memory" in engine(folder, "doctor").stdout
     assert engine(folder, "config", "--confirm", "sandbox_memory").returncode == 0
     assert (told(folder, "sandbox_memory"), told(folder, "model")) == (("0", "project"), (None, "default"))
     # another value, and the same in another folder, are other rights

@@ -60,7 +60,7 @@ def test_malformed_json_is_a_validation_error(text: str) -> None:
 @pytest.mark.parametrize("pid", [0, -1, "1", True, 1.5, None])
 def test_a_pid_that_could_name_a_group_is_a_validation_error(pid: object) -> None:
     text = json.dumps({"boot_id": "b", "pid": pid, "started": "1", "machine": "", "namespace": ""})
-    with pytest.raises(ValidationError, match="no process id"):
+    with pytest.raises(ValidationError, match="not a process id"):
         ProcessIdentity.from_json(text)
 
 

@@ -429,4 +429,4 @@ def test_a_person_is_asked_about_what_is_kept_and_ends_it_by_an_abort(folder: Pa
         terminal.close()
     assert (code, stdout) == (0, "Done.\n")
     assert "was ended" in terminal.said
-    assert "not doing anything" in run_engine(folder, "abort", "demo").stderr
+    assert "has no active prompt" in run_engine(folder, "abort", "demo").stderr

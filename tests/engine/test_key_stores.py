@@ -110,7 +110,7 @@ def test_a_key_that_is_typed_is_not_shown(folder: Path) -> None:
         pass
     os.close(ours)
     assert process.wait(SECONDS) == 0
-    assert b"kept the key of openai" in said
+    assert b"stored the key of openai" in said
     assert HINT.encode() not in said
     assert user_store_of(folder.parent).read() == {"openai": HINT}
 

@@ -308,6 +308,6 @@ def test_an_allowed_tool_that_is_defined_anew_asks_until_it_is_confirmed(folder:
     found = engine(folder, "run", "--run", "second", "--model", model, "Go")
     assert found.returncode == 6
     assert "are defined anew" in found.stderr or "is defined anew" in found.stderr
-    assert "asks: defined anew" in engine(folder, "mcp", "show", "own").stdout
+    assert "asks: its definition has changed" in engine(folder, "mcp", "show", "own").stdout
     assert engine(folder, "mcp", "confirm", "own", "--yes").returncode == 0
     assert engine(folder, "run", "--run", "third", "--model", model, "Go").returncode == 0

@@ -29,7 +29,7 @@ from engine.mcp import Log, Request, Response, Server, connect
 def test_a_server_that_wants_a_key_says_so_without_one(tmp_path: Path) -> None:
     with over_http("right-token-12345") as url:
         with connect(Server("office", url=url)) as registry:
-            assert "401: it refuses the key" in registry.failures["office"]
+            assert "401: it rejects the key" in registry.failures["office"]
         headers = {"Authorization": "Bearer right-token-12345"}
         with connect(Server("office", url=url, headers=headers)) as registry:
             assert registry.call("office", "price", {"room": "A"}).startswith("{")

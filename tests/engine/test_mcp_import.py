@@ -48,11 +48,11 @@ def test_a_file_with_comments_and_every_key_of_cursor_and_vs_code(folder: Path) 
     found = engine(folder, "mcp", "import", "mcp.json")
     assert found.returncode == 1
     assert "files, envFile: is not read" in found.stderr
-    assert "files, autoApprove: is not taken over" in found.stderr
+    assert "files, autoApprove: is not imported" in found.stderr
     assert "set the variable TRACKER_TOKEN" in found.stderr
-    assert "old: type 'sse' is not spoken" in found.stderr
+    assert "old: type 'sse' is not supported" in found.stderr
     assert "odd: command has '${command:pick}'" in found.stderr
-    assert "odd, gallery: not taken over" in found.stderr
+    assert "odd, gallery: not imported" in found.stderr
     assert listed(folder) == {
         "files": {"command": ["npx", "-y", "files", "./docs"], "enabled": True},
         "tracker": {
@@ -127,7 +127,7 @@ def test_an_address_may_be_a_variable_as_a_whole(folder: Path) -> None:
 
 def test_a_file_without_servers_says_so(folder: Path) -> None:
     (folder / "mcp.json").write_text('{"mcpServers": {}}', encoding="utf-8")
-    assert "names no server" in engine(folder, "mcp", "import", "mcp.json").stderr
+    assert "contains no server" in engine(folder, "mcp", "import", "mcp.json").stderr
 
 
 def test_a_value_of_another_type_is_named_and_never_shown(folder: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_value_of_another_type_is_named_and_never_shown(folder: Path) -> None:
     )
     said = engine(folder, "mcp", "import", "mcp.json").stderr
     for key in ("headers", "timeout", "env"):
-        assert f"a, {key}: is not taken over, it is" in said
+        assert f"a, {key}: is not imported, because it is" in said
     assert "sk-secret" not in said
 
 

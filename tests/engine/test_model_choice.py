@@ -228,9 +228,9 @@ def test_anthropic_is_asked_for_its_models_in_its_own_way(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (refusing(401, {}), "it refuses the key"),
-        (refusing(404, {}), "it answers with 404"),
-        (refusing(301, {}, Location="http://127.0.0.1:9/"), "it answers with 301"),
+        (refusing(401, {}), "it rejects the key"),
+        (refusing(404, {}), "it answers with status 404"),
+        (refusing(301, {}, Location="http://127.0.0.1:9/"), "it answers with status 301"),
         (refusing(200, {"models": []}), "not a list of models"),
         (refusing(200, {"data": [[1]]}), "not a list of models"),
     ],

@@ -101,7 +101,7 @@ def test_a_project_names_none(folder: Path, plugin: Path) -> None:
     (folder / "engine.toml").write_text(f'[plugins]\nshout = "{plugin}"\n')
     assert shown(folder).returncode == 2
     done = shown(folder, [*ENGINE, "config", "max_strikes"])
-    assert (done.returncode, "[plugins] counts in your own config.toml only" in done.stderr) == (0, True)
+    assert (done.returncode, "[plugins] works only in your own config.toml" in done.stderr) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -323,7 +323,7 @@ def test_a_function_may_use_the_handle_that_drives_its_run(tmp_path: Path) -> No
         db.run("Go", run="demo", model=script(tmp_path, "<ask/>", "<forget/>" + GO_ON, DONE))
         assert [tuple(row.values()) for row in db.rows(LOG)] == [
             ("ask", 200, "ask()\n4 200"),
-            ("forget", 500, "forget()\nIt left a transaction open, which was rolled back."),
+            ("forget", 500, "forget()\nIt left a transaction open, so its changes were rolled back."),
         ]
 
 

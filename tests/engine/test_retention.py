@@ -138,7 +138,7 @@ def age(folder: Path, days: int) -> None:
 
 def test_the_command_line_archives_and_purges_by_idle_time(folder: Path, tmp_path: Path) -> None:
     engine(folder, "run", "--run", "old", "--model", script(tmp_path / "s.jsonl", READ_AND_ANSWER), "Which port?")
-    assert "no run has been idle for 30d" in engine(folder, "runs", "archive", "--idle", "30d").stderr
+    assert "no run was idle for 30d" in engine(folder, "runs", "archive", "--idle", "30d").stderr
     age(folder, 40)
     assert "left out of lists: old" in engine(folder, "runs", "archive", "--idle", "30d").stderr
     refused = engine(folder, "runs", "purge", "--before", "30d")

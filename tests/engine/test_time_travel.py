@@ -144,7 +144,7 @@ def test_packets_hold_after_every_template_was_edited(
     assert "another text of sections/" in user(db, "demo", 6)
     assert db.rows("select * from packet_texts where turn <= 5") == before
     told = command(sent, "packet", "demo", "--verify", "--db", "t.db")
-    assert (told.returncode, told.stderr) == (0, "demo: 12 messages are what was sent, byte for byte\n")
+    assert (told.returncode, told.stderr) == (0, "demo: 12 messages are stored exactly as they were sent\n")
 
 
 def test_a_packet_that_was_tampered_with_is_found(db: engine.Database, sent: Path) -> None:
@@ -301,7 +301,7 @@ def test_a_fork_is_asked_for_turns_that_it_inherited(db: engine.Database, sent: 
     third = db.run("A third way", fork="demo", model=script(sent, *["said"] * 5, DONE))
     assert third.run == "a-third-way"
     verified = command(sent, "packet", "child", "--verify", "--db", "t.db")
-    assert verified.stderr == "child: 6 messages are what was sent, byte for byte\n"
+    assert verified.stderr == "child: 6 messages are stored exactly as they were sent\n"
     told = command(sent, "context", "child", "known://a", "--diff", "2", "3", "--db", "t.db").stdout
     assert told.endswith("-one\n+two\n")
     assert db.rows("select turn, source from past_turns where run = 'child' order by turn") == [

@@ -84,7 +84,7 @@ def test_a_turn_is_taken_back_as_a_whole_and_done_again(
     db: engine.Database, workspace_dir: Path, before: dict[str, str], after: dict[str, str]
 ) -> None:
     assert len(db.undo("demo", 2).files) == 2
-    with pytest.raises(NotFound, match="turn 2 has no edit that stands"):
+    with pytest.raises(NotFound, match="turn 2 has no edit left to undo"):
         db.undo("demo", 2)
     assert len(db.undo("demo", 3).files) == 3
     assert texts(workspace_dir) == before
@@ -113,7 +113,7 @@ def test_what_a_person_wrote_through_a_run_is_taken_back(folder: Path) -> None:
     (folder / "new.md").unlink()
     shown = command(folder, "undo", "demo", "--diff")
     assert (shown.returncode, shown.stdout) == (0, "")
-    assert "set new.md: no file has to change" in shown.stderr
+    assert "set new.md: no file needs to change" in shown.stderr
 
 
 @pytest.mark.parametrize("turn", [None, 2])

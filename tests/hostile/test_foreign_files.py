@@ -481,10 +481,10 @@ def test_a_person_at_a_terminal_is_asked_and_no_is_the_default(home: Path) -> No
     code, said = on_terminal(work, "resume", typed="\n", columns=200)
     assert code == 1
     assert "run demo would perform file_write 'acted.md'" in said
-    assert "Let it do so? [y/N]" in said
+    assert "Allow this? [y/N]" in said
     assert not (work / "acted.md").exists()
     code, said = on_terminal(work, "resume", typed="y\n", columns=200)
-    assert (code, "Let it do so?" in said) == (0, True)
+    assert (code, "Allow this?" in said) == (0, True)
     assert (work / "acted.md").read_text("utf-8").startswith(EVIL)
 
 

@@ -181,4 +181,4 @@ def test_a_database_that_is_a_link_to_itself_is_one_line(tmp_path: Path) -> None
     told = command_line(tmp_path, "run", "--model", "scripted:s.jsonl", "Go")
     assert told.returncode == 1
     assert told.stderr.startswith("engine: ")
-    assert "symbolic links" in told.stderr
+    assert "symbolic link" in told.stderr

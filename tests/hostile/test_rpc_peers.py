@@ -279,7 +279,7 @@ def test_a_client_that_does_not_read_what_it_is_told_is_disconnected(tmp_path: P
         return ended.value.rcvd
 
     closed = asyncio.run(flood())
-    assert (closed.code, closed.reason) == (1013, "does not read what it is told")
+    assert (closed.code, closed.reason) == (1013, "does not read its messages")
 
 
 async def _read_all(client: ClientConnection) -> None:

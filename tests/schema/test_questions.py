@@ -44,7 +44,7 @@ QUESTIONS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
         "select role from packet_texts where run = 'demo' and turn = 2 and body like '%port is 8080%'",
         [("user",)],
     ),
-    "what waits for a decision": (
+    "the proposals that wait for a decision": (
         "select run, turn, action, target from open_proposals",
         [("waits", 2, "sh", LINE)],
     ),

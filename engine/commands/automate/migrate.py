@@ -12,8 +12,8 @@ from engine.cli.options import DbOption, JsonOption
 def migrate(files: FilesArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Bring databases up to date with this engine.
 
-    A database is brought up to date by the first command that writes to it anyway. This does so for many at once, such as
-    after an update. The exit code is 1 if one of them cannot be.
+    You rarely need this, because the first command that writes to a database updates it. Use it to update many at once.
+    The exit code is 1 if one could not be updated.
 
     \b
     Examples:

@@ -20,12 +20,12 @@ def rpc(
     root: Annotated[
         Path | None,
         typer.Option(
-            "--root", metavar="FOLDER", readable=False, help="Serve this folder and those below it; default: this one."
+            "--root", metavar="FOLDER", readable=False, help="Serve this folder and its subfolders; default: this one."
         ),
     ] = None,
     host: Annotated[str, typer.Option("--host", metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen on; 0: any that is free.")
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen on; 0: any free port.")
     ] = 3044,
     socket: Annotated[
         Path | None,
@@ -40,9 +40,9 @@ def rpc(
 ) -> None:
     """Serve runs to other programs by JSON-RPC over WebSocket.
 
-    A program connects with the token that .engine/rpc.json says while the server runs ("Authorization: Bearer TOKEN", or
-    ?token=TOKEN), or that you choose with the variable ENGINE_RPC_TOKEN. 'discover' lists the methods. Ctrl-C ends the
-    server; runs that are under way can be resumed.
+    A program connects with a token: "Authorization: Bearer TOKEN", or ?token=TOKEN. You find the token in
+    .engine/rpc.json while the server runs, or set your own in ENGINE_RPC_TOKEN. The method 'discover' lists the
+    methods. Ctrl-C ends the server; unfinished runs can be resumed.
 
     \b
     Examples:

@@ -28,8 +28,8 @@ ModelOption = Annotated[
         autocompletion=complete_model,
     ),
 ]
-ActOption = Annotated[bool, typer.Option("--act/--ask", help="New runs may change things, or only read.")]
-YoloOption = Annotated[bool, typer.Option("--yolo", help="A client may have a run accept all proposals.")]
+ActOption = Annotated[bool, typer.Option("--act/--ask", help="New runs may propose changes, or only read.")]
+YoloOption = Annotated[bool, typer.Option("--yolo", help="Let clients start runs that accept every proposal.")]
 NoWebOption = Annotated[bool, typer.Option("--no-web", help="Forbid searching the web and fetching pages.")]
 SandboxOption = Annotated[
     str | None,
@@ -61,7 +61,9 @@ def acp(
 
 
 def adapter(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help="acp, one of a plugin, or a Python file.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME|FILE", help="acp, the name of a plugin's adapter, or a Python file.")
+    ],
     model: ModelOption = None,
     act: ActOption = True,
     yolo: YoloOption = False,

@@ -16,16 +16,16 @@ from engine.terminal.printing import print_json, print_text, say
 
 def trust(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Trust what is shown without asking.")] = False,
-    forget: Annotated[bool, typer.Option("--forget", help="Trust nothing in the file any more.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Stop trusting the file.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show what would act in a file from elsewhere, and trust it.
+    """Show what a database from elsewhere would do, and trust it.
 
-    First objects on the engine's tables, such as triggers, that neither the engine nor an installed plugin made; then,
-    of a file that your engine has not made, what it would do if it were driven. Your decision is kept in your own folders,
-    for this file only. The exit code is 1 if the file stays untrusted, also if nobody can be asked. With --json it only
-    shows, unless you add --yes.
+    A database can hold triggers that act when you use it, and runs that act when you resume them. The command lists the
+    triggers that neither the engine nor an installed plugin made. If another engine made the file, it also lists what
+    its runs would do. Your decision is stored in your own folders, for this file only. The exit code is 1 if the file
+    stays untrusted. With --json it only shows the list, unless you add --yes.
 
     \b
     Examples:
@@ -38,7 +38,7 @@ def trust(
     path = database_to_read(db, Path.cwd())
     if forget:
         trusting.forget(path)
-        say(f"{path}: nothing of it is trusted")
+        say(f"{path}: no longer trusted")
         return
     with look_at(path) as database:
         unknown, digest = database.unknown, database.unknown_digest
@@ -58,13 +58,13 @@ def trust(
         acts = trusting.acts_of(path, digest)
     if acts:
         show_acts(path, acts, len(acts))
-        if not _confirms("Let it do so?", yes=yes):
+        if not _confirms("Allow this?", yes=yes):
             _refuse(path)
         trusting.know(path, digest if unknown else False, acts)
     if unknown or acts:
         say(f"{path}: trusted")
     else:
-        say(f"{path}: is yours, or would do nothing by itself")
+        say(f"{path}: is your own file, or does nothing until you run something in it")
 
 
 def _refuse(path: Path) -> NoReturn:

@@ -77,7 +77,7 @@ def validate(
         print_text(f"{visible(each['source'])}:{each['line']}: {what}{visible(each['message'])}")
     if any(each["kind"] == "problem" for each in found):
         raise typer.Exit(FAILED)
-    say(f"{len(workflows)} checked, nothing is wrong")
+    say(f"{len(workflows)} checked, no mistakes")
 
 
 @app.command()
@@ -208,8 +208,8 @@ def confirm(
 ) -> None:
     """Allow a project's workflow to use models that you have not configured: files, other providers.
 
-    You see which, and are asked. What is confirmed is this very text; a changed one is confirmed anew. One that was run
-    before and whose file is gone is confirmed by its name, as the database keeps it.
+    You see the models and are asked. The consent holds for this text of the workflow: confirm it again after a change.
+    If the file is gone, name a workflow that was run before.
 
     \b
     Example:
@@ -226,7 +226,7 @@ def confirm(
         named = workflow_models.named_in(workflow_lists.described(database, found))
         source, text = workflow_models.origin_of(database, found, folder_of(root))
     if source is None or not named:
-        say("it names no model in a file; there is nothing to confirm")
+        say("it uses no model that needs your consent; nothing to confirm")
         return
     kept = " (as it was run before)" if isinstance(found, int) else ""
     say(f"{visible(source)}{kept} names {', '.join(one_line(name, 200) for name in named)}")

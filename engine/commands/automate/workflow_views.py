@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 RunOrWorkflow = Annotated[
     str,
-    typer.Argument(
-        metavar="WORKFLOW|RUN", help="A file, a name, or a run of a workflow.", autocompletion=complete_workflow
-    ),
+    typer.Argument(metavar="WORKFLOW|RUN", help="A file, a name, or a workflow run.", autocompletion=complete_workflow),
 ]
 RootOption = Annotated[
     Path | None,
@@ -30,7 +28,7 @@ RootOption = Annotated[
 
 
 def show(workflow: RunOrWorkflow, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Print what a workflow is given and what its steps do; of a run how far each step is.
+    """Print the variables and steps of a workflow. For a workflow run, it shows the state of each step.
 
     \b
     Examples:
@@ -81,7 +79,7 @@ def graph(
     root: RootOption = None,
     db: DbOption = None,
 ) -> None:
-    """Draw the steps of a workflow or of a run, layer by layer: those in one layer can work at once.
+    """Draw the steps of a workflow or a workflow run. Steps in the same layer can run at the same time.
 
     \b
     Examples:
@@ -102,9 +100,8 @@ def graph(
 
 
 def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List the workflows that can be run here by their names, and the runs of workflows.
-
-    The workflows in .agents/workflows of the folder, your own in ~/.config/engine/workflows, and the engine's.
+    """List workflows and workflow runs. Workflows are found in the folder's .agents/workflows, in your
+    ~/.config/engine/workflows, and in the engine.
 
     \b
     Example:

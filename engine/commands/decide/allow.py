@@ -6,9 +6,10 @@ import typer
 
 
 def allow(context: typer.Context) -> None:
-    """Say what runs may do without asking, and what never.
+    """Decide what runs may do without asking, and what they may never do.
 
-    Policies decide about command lines, grants are what you allowed at a proposal, and threads block or request steps.
+    Policies accept or refuse shell commands. Grants are permissions that you gave when you answered a proposal. Threads
+    are rules that block or request steps.
 
     \b
     Examples:

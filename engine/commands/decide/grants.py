@@ -14,7 +14,8 @@ from engine.terminal.printing import one_line, print_json, print_table, say
 
 def grants(
     revoke: Annotated[
-        int | None, typer.Option("--revoke", metavar="NUMBER", help="Revoke this one.", show_default=False)
+        int | None,
+        typer.Option("--revoke", metavar="NUMBER", help="Revoke the grant with this number.", show_default=False),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -45,4 +46,4 @@ def grants(
     for row in rows:
         row["target"] = "any" if row["target"] is None else row["target"]
     columns = ("grant_id", "run", "folder", "kind", "granted_by", "created_at", "target")
-    print_table(rows, columns, "nothing is granted")
+    print_table(rows, columns, "no grants")

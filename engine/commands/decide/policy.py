@@ -62,9 +62,7 @@ def list_(
         print_json(rows)
         return
     columns = ("policy_id", "level", "of", "decision", "command", "condition", "added_by", "message")
-    print_table(
-        rows, columns, "no policies but those that come with the engine; 'engine allow policy list --all' lists them"
-    )
+    print_table(rows, columns, "no policies besides the engine's own; to list these: engine allow policy list --all")
 
 
 @app.command()
@@ -167,7 +165,7 @@ def explain(
         print_json(found)
         return
     programs = [{**row, "decision": row["decision"] or "-", "because": _because(row)} for row in found["programs"]]
-    print_table(programs, ("program", "arguments", "decision", "because"), "no program is found in it")
+    print_table(programs, ("program", "arguments", "decision", "because"), "no program was found in this line")
     say()
     for text in _verdict(found, db):
         typer.echo(visible(text))
@@ -181,16 +179,16 @@ def _verdict(found: dict[str, object], db: Path | None) -> list[str]:
     if not found["hidden"]:
         match found["decision"]:
             case "refuse":
-                return [f"refused by {_because(found)}", f"the model is told: {found['message']}"]
+                return [f"refused by {_because(found)}", f"the model reads: {found['message']}"]
             case "ask":
                 return [f"a person is asked, also under --yolo: {_because(found)}"]
             case "accept":
                 return [f"accepted without asking: {_because(found)}"]
     if found["grant_id"] is not None:
         return [f"accepted by grant {found['grant_id']}; 'engine allow grants{db_flag(db)}' lists it"]
-    why = "what it runs is not known from its text" if not found["readable"] else "no policy decides on all of it"
+    why = "what it runs is not known from its text" if not found["readable"] else "no policy covers the whole line"
     if found["hidden"]:
-        under = "it is refused" if found["decision"] == "refuse" else "a person is asked too"
+        under = "it is refused" if found["decision"] == "refuse" else "you are asked as well"
         why = why if not found["readable"] else "another program may start it"
         return [f"a person is asked; under --yolo {under}, because {_because(found)} may hold: {why}"]
     return [f"a person is asked; under --yolo it is accepted: {why}"]

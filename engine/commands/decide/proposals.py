@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 def proposals(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="Only of this run; default: of all.", autocompletion=complete_run),
+        typer.Argument(metavar="RUN", help="Only this run; default: all.", autocompletion=complete_run),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """List the open proposals, which wait for a decision.
 
-    A change is shown as a diff, a command or a question as its text.
+    File changes are shown as diffs, commands and questions as text.
 
     \b
     Examples:
@@ -74,7 +74,7 @@ def proposals(
             )
         )
     say(
-        "'engine accept RUN PATH' or 'engine reject RUN PATH' decides" if found else "nothing waits for a decision",
+        "decide with 'engine accept RUN PATH' or 'engine reject RUN PATH'" if found else "nothing waits for a decision",
         dim=True,
     )
 

@@ -87,7 +87,7 @@ def add(
     root: RootOption = None,
     db: DbOption = None,
 ) -> None:
-    """Add the threads of a file, for this folder's project or for one run: all, or none.
+    """Add the threads of a file, for this folder's project or for one run. If one is wrong, none is added.
 
     \b
     Examples:
@@ -176,6 +176,6 @@ def explain(
         print_json(found)
         return
     columns = ("turn", "kind", "thread", "point", "to_point", "event", "fields", "told")
-    print_table(found["log"], columns, f"run {run}: no thread has blocked or taken anything")
+    print_table(found["log"], columns, f"run {run}: no thread has blocked or requested anything")
     typer.echo()
-    print_table(found["now"], ("thread", "point", "says"), f"run {run}: no thread takes part in it")
+    print_table(found["now"], ("thread", "point", "says"), f"run {run}: no thread is enabled")

@@ -28,7 +28,7 @@ Patterns = Annotated[list[str], typer.Argument(metavar="PATTERN...", help="Paths
 def files(context: typer.Context, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List or choose the files that a run can see.
 
-    With git a project has the files that git does not ignore, without git all files that are not hidden.
+    In a git repository a run sees every file that git does not ignore. Elsewhere it sees every file that is not hidden.
     'add' includes more files, 'ignore' excludes files, 'readonly' protects files from changes.
 
     \b
@@ -66,7 +66,7 @@ def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = N
 def add(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
     """Include files that git ignores, or that are hidden.
 
-    A file that holds keys (.env, *.pem, id_rsa, …) has to be named by its whole path.
+    Name files that may hold keys (.env, *.pem, id_rsa, …) by their exact path; patterns do not include them.
 
     \b
     Example:
@@ -79,7 +79,7 @@ def add(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> Non
 def readonly(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
     """Protect files from changes.
 
-    They are neither written nor removed, even where a proposal to do so is accepted.
+    Runs cannot write or remove them, even if you accept such a proposal.
 
     \b
     Example:
@@ -101,7 +101,7 @@ def ignore(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> 
 
 @app.command()
 def rm(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
-    """Remove patterns that add, readonly or ignore made. No file is touched.
+    """Remove rules made by add, readonly or ignore. The files themselves stay.
 
     \b
     Example:

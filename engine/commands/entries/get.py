@@ -26,19 +26,17 @@ def get(
     line: Annotated[
         int | None, typer.Option("--line", metavar="N", help="Begin with line N; negative: from the end.")
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="The highest number of lines.")
-    ] = None,
-    seen: Annotated[bool, typer.Option("--visible", help="From now on show the whole text to the model.")] = False,
-    summarized: Annotated[bool, typer.Option("--summarized", help="From now on show a summary to the model.")] = False,
-    archived: Annotated[bool, typer.Option("--archived", help="From now on hide the text from the model.")] = False,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Print at most N lines.")] = None,
+    seen: Annotated[bool, typer.Option("--visible", help="Show the model the full text from now on.")] = False,
+    summarized: Annotated[bool, typer.Option("--summarized", help="Show the model a summary from now on.")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="Hide the text from the model from now on.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Print an entry or a file of a run; list what a glob finds.
+    """Print an entry or a file of a run, or list the entries that match a pattern.
 
-    The text is printed as the run has it, of a file as it was when the run last looked. Nothing changes, unless
-    --visible, --summarized or --archived says how the run shall see it from now on.
+    You see the text that the run has stored. For a file this is the text when the run last read it. --visible,
+    --summarized and --archived change how the next packet shows the entry.
 
     \b
     Examples:

@@ -28,7 +28,8 @@ RunOption = Annotated[
 def relations(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Keep a graph of related plans, steps, files and runs.
 
-    A node is below any number of others, and never below itself. The plans of runs and their steps are nodes as well.
+    Each node has a name, a type and a status, and can belong to several parent nodes. The plans of runs and their steps
+    are nodes, too.
 
     \b
     Examples:
@@ -46,8 +47,8 @@ def list_(
     run: RunOption = None,
     kind: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Only nodes of this type.")] = None,
     status: Annotated[str | None, typer.Option("--status", metavar="STATUS", help="Only nodes of this status.")] = None,
-    roots: Annotated[bool, typer.Option("--roots", help="Only nodes that are below nothing.")] = False,
-    leaves: Annotated[bool, typer.Option("--leaves", help="Only nodes that have nothing below them.")] = False,
+    roots: Annotated[bool, typer.Option("--roots", help="Only nodes without a parent.")] = False,
+    leaves: Annotated[bool, typer.Option("--leaves", help="Only nodes without children.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -91,23 +92,25 @@ def add(
     node: NodeArgument,
     kind: Annotated[
         str | None,
-        typer.Option("--type", metavar="TYPE", help="What it is: plan, step, file, run, or a word of yours."),
+        typer.Option("--type", metavar="TYPE", help="The type: plan, step, file, run, or your own word."),
     ] = None,
     below: Annotated[
-        list[str] | None, typer.Option("--below", metavar="NODE", help="A node that it is below; once for each.")
+        list[str] | None, typer.Option("--below", metavar="NODE", help="The parent node; may be repeated.")
     ] = None,
     status: Annotated[
         str | None,
         typer.Option("--status", metavar="STATUS", help="pending, in_progress, done, failed or skipped."),
     ] = None,
-    description: Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What it is about.")] = None,
+    description: Annotated[
+        str | None, typer.Option("--description", metavar="TEXT", help="A short description.")
+    ] = None,
     context: Annotated[
         str | None, typer.Option("--context", metavar="JSON", help="A JSON object with further facts.")
     ] = None,
     run: RunOption = None,
     db: DbOption = None,
 ) -> None:
-    """Add a node, or change one that is there: what is not said stays as it is.
+    """Add a node, or change an existing node. Options that you leave out keep their value.
 
     \b
     Examples:
@@ -131,13 +134,11 @@ def add(
 @app.command()
 def rm(
     node: NodeArgument,
-    cascade: Annotated[
-        bool, typer.Option("--cascade", help="With all that is below it and below nothing else.")
-    ] = False,
+    cascade: Annotated[bool, typer.Option("--cascade", help="Also remove nodes that have no other parent.")] = False,
     run: RunOption = None,
     db: DbOption = None,
 ) -> None:
-    """Remove a node. What is below it stays, unless --cascade is given.
+    """Remove a node. Its child nodes stay, unless you give --cascade.
 
     \b
     Example:
@@ -155,12 +156,12 @@ def rm(
 @app.command()
 def show(
     node: NodeArgument,
-    depth: Annotated[int, typer.Option("--depth", metavar="N", min=0, help="Levels below it.")] = 5,
+    depth: Annotated[int, typer.Option("--depth", metavar="N", min=0, help="How many levels to print.")] = 5,
     run: RunOption = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Print what is below a node as a tree, each node once; with --json its parents, children and all above and below.
+    """Print a node and its children as a tree. With --json you get its parents, children, ancestors and descendants.
 
     \b
     Examples:
@@ -189,7 +190,7 @@ def show(
 
 @app.command("export")
 def export_(run: RunOption = None, db: DbOption = None) -> None:
-    """Print the nodes that were added, of the whole database or of a run, as JSON that 'import' takes.
+    """Print the added nodes as JSON. 'engine relations import' reads it.
 
     \b
     Example:
@@ -208,7 +209,8 @@ def import_(
     run: RunOption = None,
     db: DbOption = None,
 ) -> None:
-    """Add nodes from JSON, all or none: an array of {"id", "type", "parents", "context"}. Existing nodes are replaced.
+    """Add nodes from JSON: an array of {"id", "type", "parents", "context"}. Existing nodes are replaced. If one is
+    wrong, none is added.
 
     \b
     Examples:
@@ -236,7 +238,7 @@ def import_(
 def _none(types: list[tuple[Any, ...]], kind: str | None) -> str:
     """What is said where no node was found: of a type that there is not, which ones there are."""
     if not types:
-        return "no nodes; 'engine relations add' makes one"
+        return "no nodes; add one with 'engine relations add'"
     if kind is not None and (kind,) not in types:
         return f"no nodes of type {one_line(kind, 80)}; there are {', '.join(one_line(name, 80) for (name,) in types)}"
     return "no such nodes; 'engine relations list' lists all"
@@ -251,7 +253,7 @@ def _elsewhere(database: Database, node: str, run: str | None) -> str:
     )
     if run is None and runs:
         names = ", ".join(str(alias) for (alias,) in runs[:5])
-        return f"it is of run {names}: say --run {runs[0][0]}"
+        return f"it belongs to run {names}; add --run {runs[0][0]}"
     return "'engine relations list' lists them"
 
 

@@ -33,15 +33,13 @@ def set_(
     run: RunArgument = None,
     *,
     path: EntryPath,
-    text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="The new text, as it stands; - reads it from stdin.")
-    ] = None,
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The new text; - reads it from stdin.")] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", metavar="FILE", readable=False, help="Take the text of this file.")
+        Path | None, typer.Option("--file", metavar="FILE", readable=False, help="Take the text from this file.")
     ] = None,
     append: Annotated[bool, typer.Option("--append", help="Add the text at the end.")] = False,
-    tags: Annotated[str | None, typer.Option("--tags", metavar="WORDS", help="Words to find it by.")] = None,
-    summary: Annotated[str | None, typer.Option("--summary", metavar="TEXT", help="What it is about.")] = None,
+    tags: Annotated[str | None, typer.Option("--tags", metavar="WORDS", help="Tags, separated by commas.")] = None,
+    summary: Annotated[str | None, typer.Option("--summary", metavar="TEXT", help="A short description.")] = None,
     visibility: Annotated[
         str | None, typer.Option("--visibility", metavar="HOW", help="visible, summarized or archived.")
     ] = None,
@@ -50,8 +48,8 @@ def set_(
 ) -> None:
     """Write an entry or a file of a run, or change its visibility.
 
-    A glob means each entry that it finds. A file is written at once, whole or not at all, by this command or by the
-    process that drives the run. A TEXT that begins with a dash stands behind --.
+    With a pattern, every matching entry changes. A file is written at once. If TEXT begins with a dash, put -- before
+    it.
 
     \b
     Examples:
@@ -104,7 +102,7 @@ def rm(
     *,
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="PATH...", help="Entries, files, or globs over them.", autocompletion=complete_path),
+        typer.Argument(metavar="PATH...", help="Entries, files, or patterns for them.", autocompletion=complete_path),
     ],
     yes: YesOption = False,
     as_json: JsonOption = False,
@@ -112,8 +110,8 @@ def rm(
 ) -> None:
     """Remove entries or files of a run.
 
-    A file is removed from the disk, too. What a glob finds is shown first. If one of them may not be removed,
-    nothing is removed.
+    Files are deleted from disk. If a pattern matches several entries, you see them and are asked first. If one of them
+    may not be removed, none is.
 
     \b
     Examples:
@@ -165,7 +163,7 @@ def mv(
 ) -> None:
     """Move an entry or a file of a run.
 
-    A file moves on the disk, too.
+    A file is moved on disk.
 
     \b
     Examples:
@@ -218,7 +216,7 @@ def _carry_out(db: Database, run: str, requests: Sequence[Mapping[str, Any]], as
         elif not as_json:
             _print_changes(result)
     if any(map(_waits, bad)):
-        say(f"{run}: another process drives it, which does this as soon as the model has answered", "yellow")
+        say(f"{run}: another process drives itand will do this as soon as the model has answered", "yellow")
     if bad:
         raise typer.Exit(exit_code(bad[0]["status"]))
 

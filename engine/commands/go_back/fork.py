@@ -22,7 +22,11 @@ def fork(
     at: Annotated[
         int | None,
         typer.Option(
-            "--at", metavar="N", min=1, help="As turn N was sent; default: as it is.", autocompletion=complete_turn
+            "--at",
+            metavar="N",
+            min=1,
+            help="Copy the run as it was when turn N was sent; default: as it is now.",
+            autocompletion=complete_turn,
         ),
     ] = None,
     name: Annotated[str | None, typer.Option("--as", metavar="NAME", help="The name of the fork.")] = None,

@@ -64,8 +64,8 @@ def undo(
 ) -> None:
     """Take back the newest edit of a run. Repeat it for earlier ones.
 
-    An edit is a command of the model that wrote, moved or removed files. Everything that a child run wrote for one command
-    counts as one edit. You see the diff and are asked first. If a file has changed since, nothing is undone and you see the
+    An edit is one command of the model that wrote, moved or removed files. All changes of a child run count as one
+    edit. You see the diff and are asked first. If a file has changed since, nothing is undone and you see the
     change. To undo changes by shell commands, use 'engine rewind --files'.
 
     \b
@@ -87,7 +87,7 @@ def undo(
         alias = run_or_latest(database, run, None if redo else _WROTE)
         planned = database.undo(alias, turn, redo=redo, dry_run=True)
         flags = (f" --turn {turn}" if turn is not None else "") + (" --redo" if redo else "")
-        title = f"{alias} in {_folder(database, alias)}: {'do again' if redo else 'take back'}"
+        title = f"{alias} in {_folder(database, alias)}: {'redo' if redo else 'take back'}"
         command = f"engine undo{db_flag(db)} {alias}{flags}"
         if _is_agreed(planned, title, command, diff=diff, yes=yes, as_json=as_json):
             done = database.undo(alias, turn, redo=redo, by=by or user_name(), plan=planned.plan)
@@ -99,7 +99,12 @@ def rewind(
     *,
     turn: Annotated[
         int,
-        typer.Argument(metavar="N", min=1, help="The turn that the run continues with.", autocompletion=complete_turn),
+        typer.Argument(
+            metavar="N",
+            min=1,
+            help="The turn to repeat: the run continues as it was before it.",
+            autocompletion=complete_turn,
+        ),
     ],
     files: Annotated[bool, typer.Option("--files", help="Restore files, too.")] = False,
     diff: DiffOption = False,
@@ -154,7 +159,7 @@ def _is_agreed(planned: Undone, title: str, command: str, *, diff: bool, yes: bo
         for line in _lines(planned.files):
             typer.echo(line)
         if not planned.files and not refused:
-            say(f"{title} {one_line(', '.join(planned.edits), 200)}: no file has to change", dim=True)
+            say(f"{title} {one_line(', '.join(planned.edits), 200)}: no file needs to change", dim=True)
     elif refused or not yes:
         _show(planned, title)
     if refused:
@@ -201,7 +206,7 @@ def _show(planned: Undone, title: str) -> None:
     lines = list(_lines(planned.files))
     show_lines(lines, beginnings, painted, most=lines_that_fit(), hint="[v] or --diff shows all")
     if not lines:
-        say("  no file has to change", dim=True)
+        say("  no file needs to change", dim=True)
 
 
 def _lines(files: Sequence[FileChange]) -> Iterator[str]:
@@ -241,7 +246,7 @@ def _tell(done: Undone, as_json: bool) -> None:
         if done.status >= 400:
             print_error(f"run {done.run!r}: {done.message}")
         else:
-            say(f"{done.run}: another process drives it, which does this as soon as the model has answered", "yellow")
+            say(f"{done.run}: another process drives itand will do this as soon as the model has answered", "yellow")
         raise typer.Exit(exit_code(done.status))
 
 

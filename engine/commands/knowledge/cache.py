@@ -58,7 +58,9 @@ def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
         return
     columns = ("run", "turn", "prompt", "answer", "hits", "is_found_by", "made_at", "is_expired")
     print_table(
-        rows, columns, "no answers; 'engine config answer_cache=1' keeps them, or 'engine run --cache' for one prompt"
+        rows,
+        columns,
+        "no answers; to cache them: 'engine config answer_cache=1', or 'engine run --cache' for one prompt",
     )
 
 
@@ -74,7 +76,7 @@ def stats(as_json: JsonOption = False, db: DbOption = None) -> None:
     from engine.discovery.embedders import embedder, missing
 
     if embedder() is None:
-        say(f"only the same prompt is found; {missing()}")
+        say(f"only identical prompts are found; {missing()}")
     with database_or_fresh(db) as database:
         rows = database.rows(_STATS)
     if as_json:

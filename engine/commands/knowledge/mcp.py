@@ -43,7 +43,7 @@ def mcp(context: typer.Context, as_json: JsonOption = False) -> None:
 
 @app.command("list")
 def list_(as_json: JsonOption = False) -> None:
-    """List the servers that are named for this folder. Nothing is started.
+    """List the servers configured for this folder. No server is started.
 
     \b
     Examples:
@@ -59,16 +59,20 @@ def list_(as_json: JsonOption = False) -> None:
 
 @app.command("add")
 def add(
-    name: Annotated[str, typer.Argument(metavar="SERVER", help="Small letters, digits, _ and -.")],
+    name: Annotated[str, typer.Argument(metavar="SERVER", help="Lowercase letters, digits, _ and -.")],
     command: Annotated[
         list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="The program, with its arguments.")
     ] = None,
-    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="The address of streamable HTTP.")] = None,
+    url: Annotated[
+        str | None, typer.Option("--url", metavar="URL", help="The address of a streamable HTTP server.")
+    ] = None,
     env: Annotated[
-        list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="For its environment; a key: ${env:NAME}.")
+        list[str] | None,
+        typer.Option("--env", metavar="NAME=VALUE", help="A variable for the program; write a key as ${env:NAME}."),
     ] = None,
     header: Annotated[
-        list[str] | None, typer.Option("--header", metavar="NAME=VALUE", help="For each request; a key: ${env:NAME}.")
+        list[str] | None,
+        typer.Option("--header", metavar="NAME=VALUE", help="A header for each request; write a key as ${env:NAME}."),
     ] = None,
     allow: Annotated[
         list[str] | None, typer.Option("--allow", metavar="GLOB", help="Tools that run without asking.")
@@ -83,12 +87,12 @@ def add(
         typer.Option("--network", metavar="LIST", help="What the program may reach in the sandbox: all, or domains."),
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="N", help="The highest number of seconds for a call.")
+        float | None, typer.Option("--timeout", metavar="N", help="Stop a call after this many seconds.")
     ] = None,
     project: ProjectOption = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a server of the same name.")] = False,
 ) -> None:
-    """Add a server. A key is never written down: its value names where the key is.
+    """Add a server. Do not write a key itself: name its source, such as ${env:NAME}.
 
     \b
     Examples:
@@ -131,9 +135,10 @@ def rm(name: NameArgument, project: ProjectOption = False) -> None:
 
 @app.command("confirm")
 def confirm(name: NameArgument, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> None:
-    """Let a server count that the project's engine.toml names, and its allowed tools as they are defined now.
+    """Allow a server of the project's engine.toml, and its allowed tools as they are defined now.
 
-    The author of that file chose the program. Your own servers need no confirmation; their tools do after they changed.
+    Such a server needs your consent, because the author of that file chose the program. Servers that you added yourself
+    need none, unless one of their allowed tools has changed.
 
     \b
     Examples:
@@ -152,7 +157,7 @@ def confirm(name: NameArgument, yes: Annotated[bool, typer.Option("--yes", "-y",
             raise ValidationError(f"there is no terminal to ask in; to confirm this: engine mcp confirm {name} --yes")
         end_unless_yes("let models use it?")
     mcp_servers.confirm(Path.cwd(), name)
-    say(f"confirmed {name}; what is changed in it needs a confirmation of its own")
+    say(f"confirmed {name}; a later change needs another confirmation")
 
 
 @app.command("import")
@@ -163,9 +168,10 @@ def import_(
     project: ProjectOption = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace servers of the same names.")] = False,
 ) -> None:
-    """Add the servers that another program keeps: Claude, Cursor, VS Code, Zed, opencode, Codex and others.
+    """Add the MCP servers of another program: Claude, Cursor, VS Code, Zed, opencode, Codex and others.
 
-    A key that is not taken over is named. Rights, such as autoApprove, never are. Exits 1 if a server could not be added.
+    Keys of the file that are not imported are listed. Rights, such as autoApprove, are never imported. Exits 1 if a
+    server could not be added.
 
     \b
     Examples:
@@ -190,7 +196,7 @@ def import_(
         for note in found.notes:
             say(visible(f"  {name}, {note}"), "yellow")
     if not count:
-        say(visible(f"{file}: names no server; nothing was added"), "yellow")
+        say(visible(f"{file}: contains no server; nothing was added"), "yellow")
     if failed:
         raise typer.Exit(FAILED)
 

@@ -28,7 +28,7 @@ def connected(names: Sequence[str] | None) -> Iterator[Registry]:
     quieten_libraries()
     known = {each.name: each for each in counting(Path.cwd()) if each.enabled or names}
     if unknown := next((name for name in names or () if name not in known), None):
-        near = nearest(unknown, known, "'engine mcp add' adds one")
+        near = nearest(unknown, known, "add one with 'engine mcp add'")
         raise NotFound(f"MCP server {unknown!r}: not found; {near}")
     servers, broken = [], {}
     for each in known.values():

@@ -33,7 +33,7 @@ def print_servers(found: Sequence[Configured], *, as_json: bool) -> None:
     if as_json:
         print_json(rows)
     else:
-        print_table(rows, ("server", "of", "state", "place"), "no MCP servers; 'engine mcp add' adds one")
+        print_table(rows, ("server", "of", "state", "place"), "no MCP servers; add one with 'engine mcp add'")
 
 
 def server_lines(server: Configured) -> Iterator[str]:
@@ -75,7 +75,9 @@ def print_offered(server: Server, offered: Offered, *, as_json: bool) -> None:
         for item in offered.items
         if item.kind != "tool"
     ]
-    print_table([_line(row) for row in rows], ("kind", "name", "decision", "about"), "it offers nothing")
+    print_table(
+        [_line(row) for row in rows], ("kind", "name", "decision", "about"), "it offers no tools, resources or prompts"
+    )
 
 
 def print_items(items: Sequence[Item], *, as_json: bool) -> None:
@@ -98,7 +100,7 @@ def _state(each: Configured) -> str:
 
 def _decision(tool: Any) -> str:
     if tool.is_changed:
-        return "asks: defined anew"
+        return "asks: its definition has changed"
     return "asks" if tool.choices.ask else "allowed"
 
 

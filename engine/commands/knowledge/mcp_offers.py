@@ -12,7 +12,7 @@ from engine.terminal.printing import print_json, print_text
 
 NameArgument = Annotated[str, typer.Argument(metavar="SERVER", help="The name of a server; see 'engine mcp list'.")]
 WordsArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Arguments; or one text, a JSON object.")
+    list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Arguments NAME=VALUE, or one JSON object.")
 ]
 
 
@@ -33,12 +33,10 @@ def show(name: NameArgument, as_json: JsonOption = False) -> None:
 
 def search(
     words: Annotated[str, typer.Argument(metavar="WORDS", help="The words to search for.")],
-    limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=1, max=1000, help="The highest number of results.")
-    ] = 20,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1000, help="Show at most N results.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """Search in the tools, resources and prompts of all servers; the best first.
+    """Search the tools, resources and prompts of all servers. The best hit comes first.
 
     \b
     Examples:
@@ -53,11 +51,11 @@ def search(
 
 def call(
     name: NameArgument,
-    tool: Annotated[str, typer.Argument(metavar="TOOL", help="Its name, as the server has it.")],
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The name of the tool.")],
     words: WordsArgument = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Call a tool, and print what it says. Exits 1 if it fails.
+    """Call a tool and print its result. Exits 1 if the call fails.
 
     \b
     Examples:
@@ -103,7 +101,7 @@ def prompt(
     words: WordsArgument = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the text of a prompt, such as for 'engine run -'.
+    """Print the text of a prompt. You can pipe it to 'engine run -'.
 
     \b
     Examples:

@@ -53,12 +53,14 @@ def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
 @app.command()
 def add(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A text; its name is that of the persona.", readable=False)
+        Path, typer.Argument(metavar="FILE", help="A text file; its name becomes the persona's name.", readable=False)
     ],
-    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Another name.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Use this name instead of the file's.")
+    ] = None,
     db: DbOption = None,
 ) -> None:
-    """Add a persona, or replace one of your own. Runs that have it follow it from their next prompt on.
+    """Add a persona, or replace one of your own. Runs that use it see the new text from their next prompt on.
 
     \b
     Examples:
@@ -93,7 +95,7 @@ def show(name: Name, db: DbOption = None) -> None:
 
 @app.command()
 def rm(name: Name, db: DbOption = None) -> None:
-    """Remove a persona of your own that no run has.
+    """Remove a persona of your own that no run uses.
 
     \b
     Example:

@@ -20,8 +20,8 @@ _MEANS = {
     "always_on": "loaded: always on",
     "matched": "loaded",
     "excluded": "kept away",
-    "global_exclude": "all kept away",
-    "available": "not loaded: no word of it",
+    "global_exclude": "all switched off",
+    "available": "not loaded: the prompt has none of its words",
     "star_command": "loaded",
 }
 
@@ -73,7 +73,7 @@ def explain(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Say which rules a prompt would load, and why. Nothing is stored, and no model is asked.
+    """Show which rules a prompt would load, and why. Nothing is stored, and no model is asked.
 
     \b
     Examples:
@@ -90,7 +90,7 @@ def explain(
         return
     loaded = {line["label"]: line["number"] for line in found["lines"] if line["part"] == "loaded"}
     rows = [_reason(row, loaded) for row in found["findings"]]
-    print_table(rows, ("what", "becomes", "because"), "no domain and no star-command is called up")
+    print_table(rows, ("what", "becomes", "because"), "no domain and no star-command is loaded")
     bracket = f"bracket {found['bracket']}, " if found["bracket"] else ""
     left = next((line["number"] for line in found["lines"] if line["part"] == "left_out"), 0)
     say(
@@ -119,14 +119,14 @@ def _reason(row: dict[str, Any], loaded: dict[str, int]) -> dict[str, str]:
 
 def stats(
     run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="Of one run; default: of all.", autocompletion=complete_run)
+        str | None, typer.Argument(metavar="RUN", help="Only this run; default: all.", autocompletion=complete_run)
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Say what the rules of each prompt cost and saved, in tokens a packet.
+    """Show what the rules of each prompt cost and saved, in tokens per packet.
 
-    Saved is what rules of active domains would have cost that were not called up.
+    'Saved' counts the rules of active domains that were not loaded.
 
     \b
     Examples:
@@ -148,7 +148,7 @@ def stats(
         print_json({"loads": rows, "total": total})
         return
     columns = ("run", "loop", "bracket", "domains", "star_commands", "turns", "tokens", "saved_tokens")
-    print_table(rows, columns, "no prompt has had rules")
+    print_table(rows, columns, "no prompt has used rules yet")
     if rows:
         say(
             f"\n{counted(total['prompts'], 'prompt')}; over all turns about {total['tokens']:,} tokens of rules sent, "
@@ -163,18 +163,21 @@ def import_(
             metavar="PLACE", help="A folder or a file; default: .opencarly or .carl here or above.", readable=False
         ),
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace what has the same name.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace existing domains of the same name.")] = False,
     recall: Annotated[
-        str | None, typer.Option("--recall", metavar="WORDS", help="Of a single file: words that call it up.")
+        str | None, typer.Option("--recall", metavar="WORDS", help="For a single file: words that load its rules.")
     ] = None,
-    always_on: Annotated[bool, typer.Option("--always-on", help="Of a single file: load it for every prompt.")] = False,
+    always_on: Annotated[
+        bool, typer.Option("--always-on", help="For a single file: load its rules for every prompt.")
+    ] = False,
     everywhere: GlobalOption = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Take rules over from a folder .opencarly or .carl, or from a file with a line '- text' for each.
+    """Import rules from a folder .opencarly or .carl, or from a file with one line '- RULE' each.
 
-    What has the same name stays as it is, unless --replace. Afterwards the files are looked at again when a prompt begins.
+    Existing domains stay as they are unless you give --replace. Later changes of the files are imported when a prompt
+    begins.
 
     \b
     Examples:

@@ -15,7 +15,7 @@ from engine.terminal.printing import print_json, print_table, say
 if TYPE_CHECKING:
     from engine.api.database import Database
 
-RuleTexts = Annotated[list[str] | None, typer.Option("--rule", metavar="TEXT", help="A rule; may be given again.")]
+RuleTexts = Annotated[list[str] | None, typer.Option("--rule", metavar="TEXT", help="A rule; may be repeated.")]
 
 
 def root() -> str:
@@ -60,7 +60,7 @@ def exclude(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show or set the words that keep away all domains that are not always on.
+    """Show or set the words that switch off every domain that is not always on.
 
     \b
     Examples:
@@ -91,15 +91,21 @@ def brackets(
     moderate: Annotated[
         int | None, typer.Option("--moderate", min=0, help="After this many prompts MODERATE begins.")
     ] = None,
-    depleted: Annotated[int | None, typer.Option("--depleted", min=0, help="After this many, DEPLETED.")] = None,
-    critical: Annotated[int | None, typer.Option("--critical", min=0, help="After this many, CRITICAL.")] = None,
+    depleted: Annotated[
+        int | None, typer.Option("--depleted", min=0, help="After this many prompts DEPLETED begins.")
+    ] = None,
+    critical: Annotated[
+        int | None, typer.Option("--critical", min=0, help="After this many prompts CRITICAL begins.")
+    ] = None,
     basis: Annotated[
-        str | None, typer.Option("--basis", metavar="WHAT", help="prompts, or context: what is left of it.")
+        str | None,
+        typer.Option("--basis", metavar="WHAT", help="prompts: count prompts; context: measure the free context."),
     ] = None,
     on: Annotated[
-        bool | None, typer.Option("--on/--off", help="Tell of brackets, or do not; with --of, of its rules.")
+        bool | None,
+        typer.Option("--on/--off", help="Switch the brackets on or off; with --of only the rules of that bracket."),
     ] = None,
-    of: Annotated[str | None, typer.Option("--of", metavar="BRACKET", help="Change the rules of this one.")] = None,
+    of: Annotated[str | None, typer.Option("--of", metavar="BRACKET", help="The bracket to change.")] = None,
     rule: RuleTexts = None,
     everywhere: GlobalOption = False,
     as_json: JsonOption = False,
@@ -107,7 +113,8 @@ def brackets(
 ) -> None:
     """Show or change the brackets: rules that depend on how full the context is.
 
-    FRESH, MODERATE, DEPLETED and CRITICAL go by the number of prompts, or by how much of the context is left.
+    The brackets are FRESH, MODERATE, DEPLETED and CRITICAL. The current one depends on the number of prompts, or on how
+    much of the context is left.
 
     \b
     Examples:
@@ -175,15 +182,18 @@ def brackets(
 
 def star_commands(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One of them.", autocompletion=complete_star_command)
+        str | None,
+        typer.Argument(metavar="NAME", help="The name of a star-command.", autocompletion=complete_star_command),
     ] = None,
     rule: RuleTexts = None,
-    description: Annotated[str | None, typer.Option("--description", metavar="TEXT", help="What it is for.")] = None,
-    remove: Annotated[bool, typer.Option("--rm", help="Remove it.")] = False,
+    description: Annotated[
+        str | None, typer.Option("--description", metavar="TEXT", help="A short description.")
+    ] = None,
+    remove: Annotated[bool, typer.Option("--rm", help="Remove the star-command.")] = False,
     on: Annotated[bool | None, typer.Option("--on/--off", help="Look for star-commands in prompts, or do not.")] = None,
     strict: Annotated[
         bool | None,
-        typer.Option("--strict/--anywhere", help="Only where white space stands before the *, or anywhere."),
+        typer.Option("--strict/--anywhere", help="Find *NAME only after white space, or anywhere."),
     ] = None,
     everywhere: GlobalOption = False,
     as_json: JsonOption = False,
@@ -256,7 +266,8 @@ def star_commands(
 
 def devmode(
     state: Annotated[
-        str | None, typer.Argument(metavar="on|off|inherit", help="inherit: for a run, as the folder.")
+        str | None,
+        typer.Argument(metavar="on|off|inherit", help="on, off, or inherit, with which a run follows its folder."),
     ] = None,
     run: Annotated[
         str | None, typer.Option("--run", metavar="RUN", help="Only in this run.", autocompletion=complete_run)

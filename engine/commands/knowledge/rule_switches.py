@@ -26,7 +26,7 @@ def enable(
     inherit: Annotated[bool, typer.Option("--inherit", help="With --run: follow the folder again.")] = False,
     db: DbOption = None,
 ) -> None:
-    """Make domains active, in this folder or in one run.
+    """Switch domains on, in this folder or in one run.
 
     \b
     Examples:
@@ -42,7 +42,7 @@ def disable(
     run: RunOption = None,
     db: DbOption = None,
 ) -> None:
-    """Make domains inactive: they are not loaded and not told of.
+    """Switch domains off, in this folder or in one run. The model sees neither their rules nor their names.
 
     \b
     Examples:
@@ -64,5 +64,5 @@ def _switch(domains: list[str], run: str | None, db: Path | None, *, is_on: bool
                 store.override(database, run, "domain", row["domain"], is_on)
             else:
                 database.execute("update rule_domains set is_active = ? where id = ?", (is_on, row["domain_id"]))
-    how = "as the folder has it" if is_on is None else "active" if is_on else "inactive"
+    how = "as in the folder" if is_on is None else "active" if is_on else "inactive"
     say(f"{', '.join(domains)}: {how}{f' in run {visible(run)}' if run else ''}")

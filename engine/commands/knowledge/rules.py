@@ -33,7 +33,7 @@ Excluding = Annotated[
 Globs = Annotated[
     str | None, typer.Option("--paths", metavar="GLOBS", help="Files that load it, such as tests/** or *.py.")
 ]
-RuleTexts = Annotated[list[str] | None, typer.Option("--rule", metavar="TEXT", help="A rule; may be given again.")]
+RuleTexts = Annotated[list[str] | None, typer.Option("--rule", metavar="TEXT", help="A rule; may be repeated.")]
 AlwaysOn = Annotated[
     bool | None, typer.Option("--always-on/--by-words", help="Load it for every prompt, or by its words.")
 ]
@@ -46,8 +46,8 @@ Whole = Annotated[
 def rules(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Give the model rules that fit its prompt.
 
-    A domain is a list of rules that words of a prompt, or files that it names, call up. Without a subcommand: what holds in
-    this folder.
+    A domain is a list of rules, such as 'testing'. It is loaded if the prompt contains one of its words or names one of
+    its files. Without a subcommand you see the rules of this folder.
 
     \b
     Examples:
@@ -93,7 +93,7 @@ def list_(
                 for row in database.rows("select * from rule_domain_list where rule_set_id = ?", (each,))
             ]
             columns, empty = (
-                ("domain", "state", "rules", "of", "calls it up"),
+                ("domain", "state", "rules", "of", "loads it"),
                 "no rules here; 'engine init' makes some",
             )
     if as_json:
@@ -109,7 +109,7 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
         **row,
         "state": ("always on" if row["always_on"] else "active") if row["is_active"] else "inactive",
         "of": row["folder"] or "all folders",
-        "calls it up": "every prompt" if row["always_on"] else "; ".join(filter(None, called)),
+        "loads it": "every prompt" if row["always_on"] else "; ".join(filter(None, called)),
     }
 
 
@@ -125,7 +125,7 @@ def new(
     everywhere: GlobalOption = False,
     db: DbOption = None,
 ) -> None:
-    """Make a domain; without --rule its rules are written in an editor.
+    """Create a domain. Without --rule, an editor opens so that you can write the rules.
 
     \b
     Examples:
@@ -167,9 +167,9 @@ def edit(
     whole_words: Whole = None,
     db: DbOption = None,
 ) -> None:
-    """Change a domain; without an option its rules are opened in $EDITOR, a line '- text' each.
+    """Change a domain. Without an option, its rules open in $EDITOR, one line '- RULE' each.
 
-    An option says what is new; '' takes words away. The rules that --rule gives are all that it then has.
+    An option replaces the old value; '' removes it. Rules given with --rule replace all rules of the domain.
 
     \b
     Examples:
@@ -191,7 +191,7 @@ def edit(
             _change(database, row["rule_set_id"], row["domain"], given, always_on, whole_words, texts)
             warnings = _warnings(database, row["domain"])
         changed = store.domain_of(database, root(), domain)
-    called = _line(changed)["calls it up"] or "nothing"
+    called = _line(changed)["loads it"] or "nothing"
     say(f"domain {changed['domain']}: {counted(changed['rules'], 'rule')}; called up by {called}")
     for warning in warnings:
         say(f"warning: {warning}", "yellow")

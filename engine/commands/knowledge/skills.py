@@ -34,8 +34,8 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a skill."
 def skills(context: typer.Context, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List, add, remove, show and search skills.
 
-    The model reads their names and descriptions, and loads a skill if a task fits it. Those in the folders where agents keep
-    skills in a project (.agents/skills, .claude/skills, …) are found by themselves when a run begins.
+    The model reads the names and descriptions, and loads a skill if a task fits it. Skills in the project's usual
+    folders (.agents/skills, .claude/skills, …) are found automatically when a run begins.
 
     \b
     Examples:
@@ -68,7 +68,7 @@ def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = N
     print_table(
         shown,
         ("name", "origin", "files", "chars", "left_out", "description"),
-        "no skills; 'engine skills add SOURCE' adds one, and those in the project's folders are found when a run begins",
+        "no skills; add one with 'engine skills add SOURCE'. Skills in the project's folders are found when a run begins",
     )
 
 
@@ -79,18 +79,18 @@ def add(
         typer.Argument(metavar="[SOURCE]...", help="Folders, Markdown, JSON or YAML files, zips, addresses."),
     ] = None,
     home: Annotated[
-        bool, typer.Option("--home", help="Those in the home's folders, such as ~/.claude/skills.")
+        bool, typer.Option("--home", help="Add the skills in your home's folders, such as ~/.claude/skills.")
     ] = False,
-    found: Annotated[bool, typer.Option("--found", help="Look for those in this project's folders now.")] = False,
+    found: Annotated[bool, typer.Option("--found", help="Look for skills in this project's folders now.")] = False,
     everywhere: Everywhere = False,
     root: RootOption = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Add skills, or replace skills of the same name: all skills of the sources, or none.
+    """Add skills, or replace skills of the same name. If one of them is wrong, none is added.
 
-    Skills are copied into the database: add a skill again after you changed it. No file of a skill is run. Links in a folder
-    are not followed; what is no text is left out.
+    Skills are copied into the database, so add a skill again after you changed it. Adding runs none of its files. Links
+    in a folder are not followed, and files that are not text are left out.
 
     \b
     Examples:
@@ -139,7 +139,7 @@ def _by_name(others: dict[str, list[str]]) -> dict[str, list[str]]:
 
 @app.command()
 def rm(name: Name, everywhere: Everywhere = False, root: RootOption = None, db: DbOption = None) -> None:
-    """Remove a skill that was added. What runs have seen of it stays in their packets.
+    """Remove a skill that was added. Packets that runs have sent keep its text.
 
     \b
     Example:
@@ -192,14 +192,13 @@ def show(
 
 @app.command()
 def search(
-    words: Annotated[str, typer.Argument(metavar="WORDS", help="Words for the subject.")],
+    words: Annotated[str, typer.Argument(metavar="WORDS", help="The words to search for.")],
     root: RootOption = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Search in the names, descriptions and texts of skills; the nearest first.
-
-    By meaning too, with the extra 'meaning'. This writes an index into the database.
+    """Search the names, descriptions and texts of skills. The best hit comes first. With the extra 'meaning' it also
+    searches by meaning. The search stores an index in the database.
 
     \b
     Examples:
@@ -214,7 +213,7 @@ def search(
     with writable_or_fresh(db) as database:
         rows, failure = store.search(database, words, _scopes(database, root))
     if failure or embedder() is None:
-        say(f"found by words alone; {one_line(failure or missing(), 300)}")
+        say(f"searched by words only; {one_line(failure or missing(), 300)}")
     if as_json:
         print_json(rows)
         return

@@ -33,7 +33,7 @@ SourceOption = Annotated[
     typer.Option(
         "--source",
         metavar="installed|function|mcp",
-        help="Only tools that come with the engine or a plugin, that are functions of an app, or of MCP servers.",
+        help="Only tools of the engine or a plugin, of an app, or of MCP servers.",
     ),
 ]
 _COUNT = """
@@ -65,7 +65,7 @@ def tools(context: typer.Context, as_json: JsonOption = False, db: DbOption = No
 def list_(source: SourceOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List the tools, and whether models may see them now.
 
-    A function of an app and a tool of an MCP server are offered only while a process that has them drives a run.
+    Functions of an app and tools of an MCP server are listed only while a process that provides them drives a run.
 
     \b
     Examples:
@@ -105,7 +105,7 @@ def show(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show a tool: its meaning and the arguments that it takes.
+    """Show what a tool does and its arguments.
 
     \b
     Example:
@@ -136,13 +136,13 @@ def show(
 def rm(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", help="The tools.")] = None,
     unused: Annotated[
-        bool, typer.Option("--unused", help="All functions and tools of servers that nobody offers now.")
+        bool, typer.Option("--unused", help="All tools of apps and servers that no process provides now.")
     ] = False,
     db: DbOption = None,
 ) -> None:
-    """Remove functions of apps and tools of MCP servers from the file, such as tools that no app has any more.
+    """Remove tools of apps and MCP servers from the database, such as tools that no longer exist.
 
-    A tool comes back when a process that has it drives a run. What was called stays in the record.
+    A tool comes back when a process that provides it drives a run. Past calls stay in the record.
 
     \b
     Examples:

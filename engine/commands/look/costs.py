@@ -63,11 +63,11 @@ def costs(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show what models cost in US dollars, each paid answer once.
+    """Show what models cost in US dollars.
 
-    A bar compares the costs, or the tokens if no price is known. Child runs have rows of their own; a line below the table
-    has the sum. Days begin at midnight UTC. A cost is 'unknown' if its provider states none and no price is known; 'engine
-    models add ALIAS MODEL --price IN/OUT' states one. JSON has the sum of the known costs as known_cost.
+    A bar compares the costs, or the tokens if no price is known. Child runs have their own rows, and the line below the
+    table is the sum. Days begin at midnight UTC. A cost is 'unknown' if neither the provider nor 'engine models add
+    ALIAS MODEL --price IN/OUT' states a price. In JSON, known_cost is the sum of the known costs.
 
     \b
     Examples:
@@ -100,7 +100,9 @@ def costs(
     )
     if tree is not None:
         calls = counted(tree["calls"], "call")
-        print_text(f"with the runs below {alias}: {calls}, {dollars(tree['cost'])}; 'engine costs --by run' lists them")
+        print_text(
+            f"with the runs below {alias}: {calls}, {dollars(tree['cost'])}; 'engine costs --by run' lists each run"
+        )
 
 
 def _told(row: Row) -> str:

@@ -40,7 +40,7 @@ order by created_at desc, run, turn desc
 def find(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for.")],
     run: RunFilter = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The highest number of hits.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Show at most N hits.")] = 50,
     seconds: Annotated[
         float, typer.Option("--timeout", metavar="N", min=0.001, help="Stop searching after N seconds.")
     ] = 10.0,
@@ -55,8 +55,8 @@ def find(
     It also searches reasoning, errors, proposals and decisions. The latest hits come first. Letter case is ignored (A-Z).
     Times are in UTC.
 
-    --meaning adds a list of the tools, skills, rules, files and entries about TEXT, the best first. With the extra
-    'meaning' they are found by meaning, otherwise by words. This stores an index in the database.
+    --meaning adds a list of the tools, skills, rules, files and entries about TEXT. The best hit comes first. With the
+    extra 'meaning' the search is by meaning, otherwise by words. It stores an index in the database.
 
     \b
     Examples:
@@ -85,9 +85,9 @@ def find(
         print_json(rows)
     else:
         shown = [{**row, "path": shown_path(row["path"] or "")} for row in rows]
-        print_table(shown, found.columns, f"nothing that was said, done or read holds {text!r}")
+        print_table(shown, found.columns, f"no prompt, answer, result, file or entry contains {text!r}")
     if found.cut:
-        say(f"the latest {limit:,} hits; --limit N gives more")
+        say(f"the latest {limit:,} hits; --limit N shows more")
 
 
 def _opened(db: Path | None, meaning: bool) -> Database:
@@ -101,12 +101,12 @@ def _known(database: Database, text: str, alias: str | None, limit: int) -> list
     from engine.discovery.finding import discover_or_words
 
     if embedder() is None:
-        say(f"found by words alone; {missing()}")
+        say(f"searched by words only; {missing()}")
     run = database.value("select id from runs where alias = ?", (alias,))
     kinds = ("skill", "entry") if run else ("tool", "skill", "rule", "mcp", "entry")
     found, failure = discover_or_words(database, text, kinds=kinds, run_id=run, limit=min(limit, 20), progress=_told)
     if failure:
-        say(f"found by words alone; {one_line(failure, 300)}")
+        say(f"searched by words only; {one_line(failure, 300)}")
     return [
         {
             "run": alias,

@@ -41,7 +41,7 @@ def rename(
     with open_existing(db) as database:
         old = run_or_latest(database, run)
         database.rename(old, name)
-        _tell(database, name, as_json, f"{old}: is called {name} now")
+        _tell(database, name, as_json, f"{old}: is now called {name}")
 
 
 def label(
@@ -110,7 +110,7 @@ def archive(
         with database.transaction():
             for alias in aliases:
                 database.describe(alias, archived=not undo)
-    say(f"{'shown' if undo else 'left out of'} {'in ' if undo else ''}lists: {', '.join(aliases)}")
+    say(f"{'shown' if undo else 'hidden from'} {'in ' if undo else ''}lists: {', '.join(aliases)}")
 
 
 def _archive_idle(db: Path | None, idle: str, *, undo: bool) -> None:
@@ -125,7 +125,7 @@ def _archive_idle(db: Path | None, idle: str, *, undo: bool) -> None:
         database.insert("verb_archive_idle", days=days)
         after = {row["run"] for row in database.rows(_SHOWN)}
     gone = ", ".join(sorted(before - after))
-    say(f"left out of lists: {gone}" if gone else f"no run has been idle for {idle}")
+    say(f"left out of lists: {gone}" if gone else f"no run was idle for {idle}")
 
 
 def _tell(database: Database, run: str, as_json: bool, told: str) -> None:

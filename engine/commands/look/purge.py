@@ -39,15 +39,15 @@ def purge(
     ] = None,
     archived: Annotated[bool, typer.Option("--archived", help="With --before: only runs that are archived.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --before: only list the runs.")] = False,
-    tree: Annotated[bool, typer.Option("--tree", help="With all of its child runs.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="Also remove all of its child runs.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Remove a run for good, or all old runs. This cannot be undone.
 
-    Its prompts, responses, commands, entries and packets are removed. The files that it wrote stay, and so does
-    what other runs use. The database becomes smaller, unless another process has it open. To keep a copy, use
+    Its prompts, responses, commands, entries and packets are removed. The files that it wrote stay, and so do texts
+    that other runs use. The database becomes smaller, unless another process has it open. To keep a copy, use
     'engine runs export' first. The setting retention_days does the same after every run.
 
     \b

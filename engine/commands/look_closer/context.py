@@ -115,7 +115,7 @@ def context(
             f"{alias}: nothing is in context" if at is None else f"{alias}: turn {at} saw nothing",
         )
         if rows:
-            say("\nbodies: with a PATH or --json; 'engine packet' has the text as it was sent", dim=True)
+            say("\nfor the texts give a PATH or --json; 'engine packet' prints the text as it was sent", dim=True)
 
 
 def _compare(run: str | None, turns: tuple[int, int], path: str | None, as_json: bool, db: Path | None) -> None:

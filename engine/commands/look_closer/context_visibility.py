@@ -17,7 +17,7 @@ def _patterns(name: str, says: str) -> typer.models.OptionInfo:
     return option
 
 
-VisibleOption = Annotated[list[str] | None, _patterns("visible", "Show these entries whole from now on.")]
+VisibleOption = Annotated[list[str] | None, _patterns("visible", "Show the full text of these entries from now on.")]
 SummarizedOption = Annotated[list[str] | None, _patterns("summarized", "Show a summary of these entries from now on.")]
 ArchivedOption = Annotated[list[str] | None, _patterns("archived", "Do not show these entries any more.")]
 

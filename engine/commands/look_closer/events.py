@@ -50,7 +50,7 @@ def events(
     since: Annotated[
         str | None,
         typer.Option(
-            "--since", metavar="WHEN", help="From then on: 90m, 2h, 7d, or 2026-03-01 or '2026-03-01 14:30' (UTC)."
+            "--since", metavar="WHEN", help="Only events since then: 2h, 7d, 2026-03-01 or '2026-03-01 14:30' (UTC)."
         ),
     ] = None,
     after: Annotated[
@@ -60,7 +60,7 @@ def events(
         int | None,
         typer.Option("--limit", "-n", metavar="N", min=0, help="At most the latest N; 0: all. Default: 50, or all."),
     ] = None,
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one JSON object a line.")] = False,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per line.")] = False,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Print new events as they come, until Ctrl-C.")
     ] = False,

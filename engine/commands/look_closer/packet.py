@@ -40,7 +40,8 @@ def packet(
         ),
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Check the stored packets against their hashes, of all turns or of TURN.")
+        bool,
+        typer.Option("--verify", help="Check the stored packet of TURN against its hash; without TURN, all packets."),
     ] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -130,4 +131,4 @@ def _verify(database: Database, alias: str, turn: int | None, role: str | None, 
             f"run {alias!r}: {len(bad)} of {len(rows)} messages are not what was sent, first {first}", 500
         )
     if not as_json:
-        say(f"{alias}: {len(rows)} messages are what was sent, byte for byte")
+        say(f"{alias}: {len(rows)} messages are stored exactly as they were sent")

@@ -37,8 +37,9 @@ def plan(
 ) -> None:
     """Show the plan of a run as a tree of its steps.
 
-    Without PATH it is the plan that stands in the packet, else the latest. A plan is an entry with a line a step:
-    '- [ ] text' is pending, [/] in progress, [x] done, [-] skipped; deeper lines are steps of the one above.
+    Without PATH it shows the plan that the model sees now, or the latest plan. A plan is an entry with one line per
+    step: '- [ ] text' is pending, [/] in progress, [x] done, [-] skipped. An indented line is a part of the step above
+    it.
 
     \b
     Examples:
@@ -69,7 +70,7 @@ def plan(
     if as_json:
         print_json(chosen)
     elif not chosen:
-        say(f"{alias}: no plan; the model, or 'engine entry set {alias} plan://NAME', writes one")
+        say(f"{alias}: no plan; the model writes one, or you do with 'engine entry set {alias} plan://NAME'")
     for place, row in enumerate([] if as_json else chosen):
         if place:
             typer.echo()

@@ -29,9 +29,7 @@ Anything else is SQL, up to a semicolon; only reading is allowed."""
 
 
 def shell(db: DbOption = None) -> None:
-    """Type SQL statements and see their rows. Only reading is allowed.
-
-    At a terminal, lines are kept in a history.
+    """Type SQL statements and see their rows. Statements can only read.
 
     \b
     Examples:

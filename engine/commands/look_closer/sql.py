@@ -38,13 +38,13 @@ def sql(
     ] = False,
     as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Rows at most; 0: all.")] = LIMIT,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Print at most N rows; 0: all.")] = LIMIT,
     seconds: Annotated[
         float, typer.Option("--timeout", metavar="N", min=0.001, help="Stop searching after N seconds.")
     ] = 10.0,
     db: DbOption = None,
 ) -> None:
-    """Run one read-only SQL statement. One that would write, or use another file, is refused.
+    """Run one read-only SQL statement. Statements that write or use another file are refused.
 
     \b
     Examples:
@@ -74,7 +74,7 @@ def sql(
     else:
         print_answer(found)
     if found.cut:
-        say(f"the first {counted(limit, 'row')}; --limit 0 gives all")
+        say(f"the first {counted(limit, 'row')}; --limit 0 prints all")
 
 
 def _print_views(as_json: bool, db: Path | None) -> None:

@@ -55,15 +55,15 @@ _WAITS = {
 def status(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="Show what this run may do, too.", autocompletion=complete_run),
+        typer.Argument(metavar="RUN", help="Show the state and the rights of this run.", autocompletion=complete_run),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show what runs now, and what waits for whom.
+    """Show which runs work now, and which wait for a decision.
 
-    Below stand the size of the file and the cost of today. With RUN: what that run waits for, and what it may do:
-    its model, tools, limits, grants. Times and days are UTC.
+    Then come the size of the file and the cost of today. With RUN you see that run's state, model, tools, limits and
+    grants. Times and days are UTC.
 
     \b
     Examples:
@@ -84,7 +84,7 @@ def status(
             if as_json:
                 print_json({"run": alias, "work": work, "capabilities": may})
             else:
-                _print_work(work, db, f"{alias}: has no open prompt")
+                _print_work(work, db, f"{alias}: no open prompt")
                 _print_capabilities(may)
             return
         about = {
@@ -97,7 +97,7 @@ def status(
     if as_json:
         print_json(about)
         return
-    _print_work(work, db, "nothing runs, and nothing waits")
+    _print_work(work, db, "no run is working or waiting")
     _print_file(about)
 
 
@@ -155,9 +155,9 @@ def _print_work(rows: list[Row], db: Path | None, none: str) -> None:
     print_table(shown, ("run", "state", "turn", "waits for", "since", "driver", "prompt"), none, spared=("turn",))
     for row in rows:
         if row["state"] == "stopped":
-            say(f"{row['run']}: no process drives it; 'engine resume{db_flag(db)} {row['run']}' goes on", "yellow")
+            say(f"{row['run']}: no process drives it; continue: engine resume{db_flag(db)} {row['run']}", "yellow")
         elif row["waits_for"] == "person":
-            say(f"{row['run']}: waits for you; 'engine proposals{db_flag(db)} {row['run']}' shows what for", "yellow")
+            say(f"{row['run']}: waits for you; 'engine proposals{db_flag(db)} {row['run']}' shows for what", "yellow")
 
 
 def _print_file(about: Mapping[str, Any]) -> None:
@@ -194,7 +194,7 @@ def _print_capabilities(may: Mapping[str, Any]) -> None:
     tier = f", tier {model['tier']}" if "tier" in model else ""
     lines = {
         "mode": may.get("mode"),
-        "folder": may.get("folder") or "none: it has no files and runs no command",
+        "folder": may.get("folder") or "none: the run has no files and runs no commands",
         "persona": may.get("persona"),
         "model": f"{model.get('name', 'none')}{tier}{window}",
         "tools": ", ".join(may["tools"]),

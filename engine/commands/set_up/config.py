@@ -31,7 +31,7 @@ def config(
         list[str] | None,
         typer.Argument(
             metavar="NAME[=VALUE]...",
-            help="Settings to show or to change; first a RUN for its own.",
+            help="Settings to show or change. A RUN before them: the options of that run.",
             autocompletion=complete_config,
         ),
     ] = None,
@@ -40,7 +40,7 @@ def config(
         typer.Option(
             "--unset",
             metavar="NAME",
-            help="Take back what was said of it, as NAME= does.",
+            help="Remove the value, as NAME= does.",
             autocompletion=complete_setting,
         ),
     ] = None,
@@ -49,7 +49,7 @@ def config(
         typer.Option(
             "--empty",
             metavar="NAME",
-            help="Make the setting empty, if empty has a meaning.",
+            help="Set it to empty, if that setting may be empty.",
             autocompletion=complete_setting,
         ),
     ] = None,
@@ -57,7 +57,9 @@ def config(
     project: Annotated[
         bool, typer.Option("--project", help="Change the project's: engine.toml in its folder.")
     ] = False,
-    confirm: Annotated[bool, typer.Option("--confirm", help="Let what the project's engine.toml says count.")] = False,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Use settings from the project's engine.toml that need your consent.")
+    ] = False,
     everything: Annotated[bool, typer.Option("--all", help="List every setting.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -66,12 +68,12 @@ def config(
 
     Without names it lists the settings that differ from their defaults; --all and --json list every setting.
 
-    The first of these wins: the variable ENGINE_NAME (env), the database (file), the project's engine.toml (project), your
-    config.toml (user), the default. The column 'origin' names the winner. NAME= removes a value from the database, or with
-    --user or --project from there.
+    A setting can be given in several places. The first of these counts: the variable ENGINE_NAME (env), the database
+    (file), the project's engine.toml (project), your config.toml (user), the default. The column 'origin' shows which
+    one counted. NAME= removes a value from the database; with --user or --project it removes the value from that file.
 
-    With RUN you change model, temperature, effort or context_limit of that run; its queued prompts keep their model. All
-    changes are made, or none.
+    With RUN you change model, temperature, effort or context_limit of that run. Its queued prompts keep their model. If
+    one of several changes is refused, none is made.
 
     \b
     Examples:
@@ -177,7 +179,7 @@ def _confirm(db: Path | None, names: list[str]) -> None:
     for row in rows:
         say(visible(f"{row['source']}: {row['name']} = {row['value']}"))
     confirm(folder_of(db), [row["name"] for row in rows])
-    say(f"confirmed: {', '.join(row['name'] for row in rows)}" if rows else "nothing waits to be confirmed")
+    say(f"confirmed: {', '.join(row['name'] for row in rows)}" if rows else "nothing to confirm")
 
 
 def folder_of(db: Path | None) -> Path:
@@ -231,8 +233,8 @@ def _tell_what_wins(db: Path | None, layer: str, names: list[str]) -> None:
                 )
                 continue
             where, flag = ("this file", "") if row["origin"] == "file" else ("the project", "--project ")
-            told = f"here it stays {one_line(row['value'])!r}, as was said of {where}"
-            say(f"{row['name']}: {told}; 'engine config {flag}{row['name']}=' takes that back", "yellow")
+            told = f"here it stays {one_line(row['value'])!r}, because {where} sets it"
+            say(f"{row['name']}: {told}; 'engine config {flag}{row['name']}=' removes it", "yellow")
 
 
 def _apply(database: Database, names: list[str], given: dict[str, str], unset: list[str]) -> bool:

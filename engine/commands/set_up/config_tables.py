@@ -66,7 +66,7 @@ def print_settings(database: Database, names: list[str], as_json: bool, *, every
         print_json(rows)
         return
     if not rows:
-        say("every setting has its default")
+        say("every setting has its default value value value value")
     elif sys.stdout.isatty():
         _print_described(rows)
     else:
@@ -78,9 +78,9 @@ def print_settings(database: Database, names: list[str], as_json: bool, *, every
     for slip, meant in slips(row["name"] for row in database.rows("select name from settings")).items():
         say(visible(f"{slip}: is not a variable of the engine; did you mean {meant}?"), "yellow")
     if ignored := plugins_of_a_project():
-        say(visible(f"{ignored}: the table [plugins] counts in your own config.toml only"), "yellow")
+        say(visible(f"{ignored}: [plugins] works only in your own config.toml"), "yellow")
     for row in database.rows("select * from unconfirmed_settings"):
-        say(visible(f"{row['source']}: {row['name']} is not counted until 'engine config --confirm'"), "yellow")
+        say(visible(f"{row['source']}: {row['name']} is ignored until you run 'engine config --confirm'"), "yellow")
 
 
 def _print_described(rows: list[Row]) -> None:

@@ -43,7 +43,7 @@ class Check:
 def doctor(files: FilesArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Check the installation and say what is missing. Exits 0 if a prompt can be run, else 1.
 
-    It shows no key, and asks nobody but this machine: Ollama, LM Studio, vLLM and llama.cpp are found at their usual ports.
+    It shows no key and contacts only this machine. Ollama, LM Studio, vLLM and llama.cpp are found at their usual ports.
     With FILE it checks these databases instead, and exits 1 if one has a fault.
 
     \b
@@ -95,7 +95,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield from _neighbours(db)
     yield _configuration(db)
     yield from _servers(db)
-    yield _program("git", "files of a project are found by a walk instead")
+    yield _program("git", "the files of a project are found without git")
     yield _program("bash", "commands run in sh instead")
     yield from _sandbox()
     yield from _trusted_folders()
@@ -193,7 +193,7 @@ def _configuration(db: Path | None) -> Check:
             "settings", "optional", f"{found}; {slip} is not a variable of the engine", f"did you mean {meant}?"
         )
     if waiting:
-        return Check("settings", "optional", f"{found}; not counted: {', '.join(waiting)}", "engine config --confirm")
+        return Check("settings", "optional", f"{found}; ignored: {', '.join(waiting)}", "engine config --confirm")
     return Check("settings", "ok", found)
 
 
@@ -222,7 +222,7 @@ def _servers(db: Path | None) -> Iterator[Check]:
             continue
         program = server.command[0] if server.command else None
         if program and "/" not in program and shutil.which(program) is None:
-            yield Check(name, "optional", f"the program {program!r} is not there")
+            yield Check(name, "optional", f"the program {program!r} was not found")
         else:
             yield Check(name, "ok", server.place(), None)
 
@@ -299,7 +299,7 @@ def _database(given: Path | None) -> Iterator[Check]:
     else:
         detail = f"{path}, {runs} run{'' if runs == 1 else 's'}, {size:.1f} MB"
         yield Check("database", "ok", f"{detail}; {differs}" if differs else detail)
-    yield Check("modules", "ok", modules or "none yet; the database takes one in when it is first used")
+    yield Check("modules", "ok", modules or "none yet; a module is added when it is first used")
 
 
 def _modules(db: engine.Database) -> str:

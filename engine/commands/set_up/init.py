@@ -33,7 +33,8 @@ _OTHERS = ("CLAUDE.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clineru
 
 def init(
     everywhere: Annotated[
-        bool, typer.Option("--global/--local", help="For all folders that use this database, or for this folder.")
+        bool,
+        typer.Option("--global/--local", help="Create the rules for all folders of this database, or for this folder."),
     ] = False,
     agents_md: Annotated[bool, typer.Option("--agents-md", help="Add a block about the rules to AGENTS.md.")] = False,
     draft: Annotated[bool, typer.Option("--draft", help="Let the model draft AGENTS.md from the code.")] = False,
@@ -47,8 +48,8 @@ def init(
 ) -> None:
     """Create or import this folder's rules. On a terminal, init says what it will write and asks first.
 
-    The rules come from the folder .opencarly or .carl here or in the nearest folder above, else from the engine. --global
-    takes the engine's rules. Existing rules stay as they are.
+    The rules are imported from .opencarly or .carl in this folder or the nearest folder above it. If there is no such
+    folder, you get the engine's rules. --global always uses the engine's rules. Existing rules stay as they are.
 
     AGENTS.md is written only if you ask for it. --agents-md adds a block about the rules. With --draft your model reads the
     code and drafts the file; init shows the draft and asks again.

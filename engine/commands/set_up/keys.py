@@ -22,16 +22,18 @@ app = typer.Typer(rich_markup_mode=None)
 ProviderArgument = Annotated[
     str, typer.Argument(metavar="PROVIDER", help="Such as openai.", autocompletion=complete_provider)
 ]
-ProjectOption = Annotated[bool, typer.Option("--project", help="In the store of this folder's project, not in yours.")]
+ProjectOption = Annotated[
+    bool, typer.Option("--project", help="Use the store of this folder's project instead of yours.")
+]
 
 
 @app.callback(invoke_without_command=True)
 def keys(context: typer.Context, as_json: JsonOption = False) -> None:
     """Store keys of providers, and show where keys come from. A key is never shown.
 
-    Besides the providers of models, exa and voyage have keys, and each service that a plugin names. A key comes from the
+    There are keys for model providers, for exa and voyage, and for services that plugins add. A key comes from the
     first of these that has one: --key-from, the environment, .env of the folder, the store of the project, your own
-    store. Stores are files that nobody but you can read.
+    store. Stores are files that only you can read.
 
     \b
     Examples:
@@ -50,7 +52,7 @@ def set_(
     project: ProjectOption = False,
     stdin: Annotated[bool, typer.Option("--stdin", help="Read the key from stdin, one line.")] = False,
 ) -> None:
-    """Keep the key of a provider. It is asked for, and not shown while it is typed.
+    """Store the key of a provider. You are asked for it; it is not shown while you type.
 
     \b
     Examples:
@@ -71,7 +73,7 @@ def set_(
     name = _provider(provider).name
     store = store_to_write(project=project)
     store.set(name, check_key(_from_stdin() if stdin else _asked(name)))
-    say(f"kept the key of {name} in {visible(str(store.place))}")
+    say(f"stored the key of {name} in {visible(str(store.place))}")
     _say_what_counts(_provider(provider), store.kind)
 
 
@@ -79,7 +81,7 @@ def set_(
 def list_(as_json: JsonOption = False) -> None:
     """List the providers that have a key for this folder, and the source of each key.
 
-    'also' lists further sources that hold a key and are not used; 'differ' says that their key is another.
+    'also' lists other sources that have a key but are not used. 'differ' marks those whose key is a different one.
 
     \b
     Examples:
@@ -106,7 +108,7 @@ def list_(as_json: JsonOption = False) -> None:
 
 @app.command()
 def rm(provider: ProviderArgument, project: ProjectOption = False) -> None:
-    """Forget the key of a provider that 'engine keys set' has kept.
+    """Delete the key that 'engine keys set' has stored for a provider.
 
     \b
     Examples:
@@ -167,9 +169,9 @@ def _asked(name: str) -> str:
     if not sys.stdin.isatty():
         raise ValidationError("there is no terminal to ask for the key; pipe it with --stdin")
     try:
-        return getpass(f"Key of {name} (is not shown): ", sys.stderr)
+        return getpass(f"Key of {name} (not shown): ", sys.stderr)
     except (EOFError, KeyboardInterrupt) as end:
-        say("\nno key was kept", dim=True)
+        say("\nno key was stored", dim=True)
         raise typer.Exit(FAILED if isinstance(end, EOFError) else INTERRUPTED) from None
 
 

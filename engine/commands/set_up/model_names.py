@@ -46,12 +46,14 @@ def add(
         typer.Option(
             "--price",
             metavar="IN/OUT[/CACHED]",
-            help="US dollars per million tokens of the packet, the answer, and what the provider had in its cache.",
+            help="US dollars per million tokens of the packet, the answer and cached tokens.",
         ),
     ] = None,
     images: Annotated[
         bool | None,
-        typer.Option("--images/--no-images", help="Whether the model sees pictures; default: as its name says."),
+        typer.Option(
+            "--images/--no-images", help="Whether the model accepts pictures; default: guessed from its name."
+        ),
     ] = None,
     db: DbOption = None,
 ) -> None:

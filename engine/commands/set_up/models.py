@@ -65,9 +65,9 @@ def list_(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List the models, and whether each can be used here; or all models that a provider offers.
+    """List the models and whether each can be used here, or all models of a provider.
 
-    Prices are US dollars per million tokens of the packet, of the answer, and, if it is another price, of cached tokens.
+    Prices are US dollars per million tokens, first for the packet, then for the answer. A third price is for cached tokens.
 
     \b
     Examples:
@@ -99,7 +99,7 @@ def install(
 ) -> None:
     """Install a small model that runs on this machine, without a key.
 
-    About 94 MB are fetched into the user's cache; then --model local runs it in this process.
+    It downloads about 94 MB into your cache. Afterwards use it with --model local.
 
     \b
     Example:

@@ -65,4 +65,4 @@ def abort(
         elif loop is not None:
             say(f"{alias}: prompt {loop} has ended already")
         else:
-            say(f"{alias} is not doing anything; nothing was aborted")
+            say(f"{alias} has no active prompt, so nothing was aborted")

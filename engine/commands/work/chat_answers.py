@@ -84,7 +84,7 @@ def drive_or_follow(db: Database, run: str, interrupt: Interrupt, *, yolo: bool,
         except LeaseHeld:
             if own is None:
                 raise
-        say("another process drives this run; what it does is shown here", "yellow")
+        say("another process drives this run; its work is shown here", "yellow")
         _follow(db, run, interrupt, answers, own)
         if interrupt.struck or _has_ended(db, run, own):
             return

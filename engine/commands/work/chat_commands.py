@@ -95,7 +95,7 @@ def _call(session: Session, name: str, words: list[str]) -> None:
     was_new = session.is_new
     session.note(main(as_line(session, name, words)))
     if session.is_new and not was_new:
-        say("the run is gone; a prompt begins a new one", "yellow")
+        say("the run no longer exists; your next prompt starts a new run", "yellow")
 
 
 def _help(_: Session, words: list[str]) -> None:
@@ -109,7 +109,7 @@ def _help(_: Session, words: list[str]) -> None:
     for name, told in shown.items():
         say(f"  /{name.ljust(width)}{told}")
     say(
-        "\nBehind a command stands what the command line takes, without RUN: /log --turn 2. /help NAME says more.",
+        "\nAfter a command you can give its options, but no RUN: /log --turn 2. /help NAME explains a command.",
         dim=True,
     )
 
@@ -117,7 +117,7 @@ def _help(_: Session, words: list[str]) -> None:
 def _model(session: Session, words: list[str]) -> None:
     if words:
         session.use_model(absolute_model(words[0]))
-    say(f"model: {visible(session.model() or 'by the setting or the default')}; /models lists them", dim=True)
+    say(f"model: {visible(session.model() or 'by the setting or the default')}; /models lists the models", dim=True)
 
 
 def _effort(session: Session, words: list[str]) -> None:
@@ -182,15 +182,15 @@ def _quit(session: Session, _: list[str]) -> None:
 
 MODES = ("act", "ask")
 OWN: dict[str, tuple[str, Callable[[Session, list[str]], None]]] = {
-    "help": ("List the commands; /help NAME says more of one.", _help),
-    "model": ("Show the model, or choose another: /model NAME.", _model),
-    "effort": ("Show how hard the model thinks, or choose that: /effort high.", _effort),
+    "help": ("List the commands; /help NAME explains one.", _help),
+    "model": ("Show or change the model: /model NAME.", _model),
+    "effort": ("Show or change how hard the model thinks: /effort high.", _effort),
     "reasoning": ("The same as /effort.", _effort),
-    "mode": ("Show the mode, or choose another: /mode act, /mode ask.", _mode),
+    "mode": ("Show or change the mode: /mode act, /mode ask.", _mode),
     "status": ("Say where the run stands: its model, tokens, cost and open decisions.", _status),
-    "run": ("Go on with another run: /run NAME.", _run),
-    "new": ("Begin a new run with the next prompt: /new, /new NAME.", _new),
-    "resume": ("Go on with a prompt that was stopped, or that waits for a decision.", _resume),
+    "run": ("Continue another run: /run NAME.", _run),
+    "new": ("Start a new run with the next prompt: /new, /new NAME.", _new),
+    "resume": ("Continue a prompt that was stopped or waits for a decision.", _resume),
     "clear": ("Clear the screen.", _clear),
     "quit": ("Leave; the run stays as it is. Ctrl-D does the same.", _quit),
 }

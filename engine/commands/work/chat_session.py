@@ -203,7 +203,7 @@ class Session:
             run, loop = prompts.prompt(self.db, storable(text), self.run, options)
             # a prompt that is refused ends nothing
             for row in stopped:
-                self.db.abort(run, "stopped, and another prompt was given", loop=row["loop"])
+                self.db.abort(run, "stopped by a new prompt", loop=row["loop"])
             self._run_id, self._named = self.db.value("select id from runs where alias = ?", (run,)), None
             if was_new:
                 say(f"run {run}, {self.model()}", dim=True)
@@ -257,11 +257,11 @@ class Session:
             case {"is_driven": True}:
                 say(f"another process drives it; 'engine log{db_flag(self.given)} {self.run}' shows it", "yellow")
             case {"status": 202}:
-                say("it waits for a decision; /resume asks again, /proposals lists what is open", "yellow")
+                say("it waits for a decision; /resume asks again, /proposals lists the open proposals", "yellow")
             case {"status": 102}:
-                say("its last prompt was stopped; /resume goes on with it, another prompt ends it", "yellow")
+                say("its last prompt was stopped; /resume continues it, a new prompt replaces it", "yellow")
             case {"status": 100}:
-                say("prompts are still in line; /resume takes up the next", "yellow")
+                say("prompts are still queued; /resume starts the next", "yellow")
 
 
 __all__ = ["Session"]

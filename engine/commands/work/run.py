@@ -344,7 +344,7 @@ def _schema_in(file: Path) -> str:
             f"schema {str(file)!r}: cannot be read ({error.strerror}); name a file with a JSON Schema"
         ) from None
     except UnicodeDecodeError:
-        raise ValidationError(f"schema {str(file)!r}: is no text in UTF-8; name a file with a JSON Schema") from None
+        raise ValidationError(f"schema {str(file)!r}: is not UTF-8 text; name a file with a JSON Schema") from None
 
 
 def _rehearse(

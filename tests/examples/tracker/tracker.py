@@ -48,7 +48,7 @@ def work(db: engine.Database, root: Path) -> None:
 
 
 def decide(db: engine.Database, ticket: int, who: str) -> None:
-    """Show what waits for a decision on a ticket and ask; then let the agent go on."""
+    """Show the proposals that wait for a decision on a ticket and ask; then let the agent go on."""
     run = db.value("select run from tickets where id = ?", (ticket,))
     if run is None:
         raise engine.NotFound(f"ticket {ticket}: nobody works on it")
