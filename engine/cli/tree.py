@@ -90,7 +90,9 @@ REST: Mapping[str, Mapping[str, Place]] = {
         "packet": Place("look_closer.packet", "packet", "Print exactly what the model was sent in a turn."),
         "events": Place("look_closer.events", "events", "List the events of the database, oldest first."),
         "trace": Place(
-            "look_closer.trace", "app", "List what took how long, and send it to an OpenTelemetry collector."
+            "look_closer.trace",
+            "app",
+            "Show how long each step of a run took, and send it to an OpenTelemetry collector.",
         ),
         "sql": Place("look_closer.sql", "sql", "Run one read-only SQL statement."),
         "shell": Place("look_closer.shell", "shell", "Type SQL statements and see their rows."),

@@ -27,7 +27,7 @@ _MOST_AT_ONCE = 500
 
 @app.callback(invoke_without_command=True)
 def trace(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List what took how long in the latest run, and send it to an OpenTelemetry collector.
+    """Show how long each step of a run took, and send it to an OpenTelemetry collector.
 
     To send traces while runs work, set ENGINE_TRACE=on. The variables OTEL_EXPORTER_OTLP_ENDPOINT and
     OTEL_EXPORTER_OTLP_HEADERS name the collector. ENGINE_TRACE=content also sends prompts, answers and arguments.

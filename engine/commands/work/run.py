@@ -227,8 +227,8 @@ def run(
     \b
     Exit codes:
       0 answered, 1 failed or not accepted, 2 usage, 3 cannot be done,
-      4 aborted, 5 too large, 6 waits for a decision, 8 not of the form of --schema,
-      130 interrupted
+      4 aborted, 5 too large, 6 waits for a decision,
+      8 answer does not match --schema, 130 interrupted
     """
     from engine.contract import Asked
     from engine.errors import ValidationError
