@@ -151,14 +151,13 @@ select
         'gen_ai.conversation.id', s.conversation,
         'engine.turn', t.sequence,
         'engine.proposal.kind', p.kind,
-        'engine.decision', d.decision,
-        'engine.decided_by', d.decided_by
+        'engine.decision', (select d.decision from decisions as d where d.proposal_id = p.id),
+        'engine.decided_by', (select d.decided_by from decisions as d where d.proposal_id = p.id)
     )
 from _span_loops as s
 join turns as t on t.loop_id = s.loop_id
 join commands as c on c.turn_id = t.id
 join proposals as p on p.command_id = c.id
-left join decisions as d on d.proposal_id = p.id
 where c.writer = 'model' and (p.decided_at is null or p.decided_at > p.created_at);
 
 create view span_texts as
