@@ -163,6 +163,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         on_proposal: OnProposal | None = None,
         keep_output: str | PathLike[str] | None = None,
         context: object = None,
+        output: TypeForm[T] = NO_OUTPUT,
         **options: Unpack[Options],
     ) -> Stream:
         """Give `prompt` to a run as `run` does, and iterate over what happens: `for event in db.stream(prompt):`.
@@ -178,7 +179,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         from engine.api.streams import Stream, beginning
 
         self.expect_no_transaction()
-        given = {"on_proposal": on_proposal, "keep_output": keep_output, "context": context}
+        given = {"on_proposal": on_proposal, "keep_output": keep_output, "context": context, "output": output}
         return Stream(self, beginning(prompt, run, options, **given))
 
     @expects(prompt="a text", run=_TEXT)

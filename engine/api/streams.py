@@ -46,7 +46,7 @@ def beginning(
 ) -> Begin:
     """What gives a prompt to a run and drives it or, without a prompt, drives the run on; the second time it goes on.
 
-    `for_driving` is what `run` and `resume` take besides: on_proposal, keep_output, context.
+    `for_driving` is what `run` and `resume` take besides: on_proposal, keep_output, context, output.
     """
     given: dict[str, Any] = {**for_driving, **options}
 

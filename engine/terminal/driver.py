@@ -187,6 +187,8 @@ def print_result(db: Database, result: Result, as_json: bool = False, lines: Eve
         lines.end(result)
     elif as_json:
         print_json_text(result.to_json())
+    elif result.answer and result.status == 406:  # who reads stdout asked for an answer of a form
+        say(visible(result.answer))
     elif result.answer:
         print_text(result.answer)
     end = one_line(words_for_end(db, result.status, result.reason), 300)
