@@ -1,4 +1,5 @@
-"""The MCP servers of a run while it is driven: connected before its first turn, and looked at between turns."""
+"""The MCP servers of a run while it is driven: what they list is offered before its first turn, and looked at between
+turns. One whose lists are kept is started by the first call."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ class RunServers:
             clients.root = None if root is None else Path(root)
             if any(server.sandbox for server in clients.servers.values()):
                 clients.confine = confining(self._db, clients.root)
-        tried = clients.connect(stopped=self._lease.stopped.is_set, waiting=self._progress.connecting)
+        tried = clients.connect(stopped=self._lease.stopped.is_set, waiting=self._progress.connecting, lazily=True)
         with self._db.transaction():
             for name in tried:
                 self._tell(name, *_state(clients, name))
@@ -63,7 +64,10 @@ class RunServers:
         if servers.clients.has_changed:
             servers.clients.refresh(self._lease.stopped)
         if servers.clients.version != self._version:
-            self._offer(servers)
+            with self._db.transaction():
+                for name in servers.clients.started():
+                    self._tell(name, *_state(servers.clients, name))
+                self._offer(servers)
         logs = servers.clients.logs
         if logs:
             with self._db.transaction():

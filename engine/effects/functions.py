@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.errors import ValidationError
+from engine.errors import EngineError, ValidationError
 from engine.functions.limits import Stopped
 from engine.models.protocol import storable
 from engine.system.secrets import scrubbed
@@ -89,7 +89,12 @@ class Functions:
     def _called(self, effect: Row) -> _Ended:
         detail = json.loads(effect["detail"])
         given = self._db.app_tools
-        tool = given.find(detail["tool"]) if given else None
+        try:
+            tool = given.ready(detail["tool"], self._stopped) if given else None
+        except EngineError as error:
+            if self._stopped.is_set():
+                raise Stopped(f"{detail['tool']}: the driver was stopped") from None
+            return _Ended(detail).failing("timeout" if error.status == 504 else "unreachable", error.message)
         if tool is None:
             return _Ended(detail).failing("error", _not_here(detail))
         if detail.get("digest") not in (None, getattr(tool, "digest", None)):

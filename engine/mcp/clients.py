@@ -66,6 +66,8 @@ class Clients:
         """Why servers are not connected, a line each."""
         self._untold = [*self.failures]
         self._failed_at: dict[str, float] = {}
+        self._unstarted: set[str] = set()
+        """Those in `offered` whose lists are those of an earlier process."""
         self.version = 0
         """Goes up whenever what is offered is something else."""
         self.logs: deque[Log] = deque(maxlen=LOG_LINES)
@@ -86,9 +88,11 @@ class Clients:
         *,
         stopped: Callable[[], bool] = lambda: False,
         waiting: Callable[[list[str]], None] | None = None,
+        lazily: bool = False,
     ) -> list[str]:
         """Start those servers that are not connected, all at once, and read their lists; afterwards each is in `offered` or
-        in `failures`. Returns the names of those that were started now; one that has failed is tried again after a minute.
+        in `failures`. With `lazily` a server of the configuration whose lists are kept is not started. Returns the names of
+        those that were started now; one that has failed is tried again after a minute.
 
         Returns early where `stopped` says so. `waiting` gets the names of those that take longer than a second, once.
         """
@@ -97,13 +101,32 @@ class Clients:
             wanted = [
                 name
                 for name in (self.servers if names is None else names)
-                if name not in self.offered and now - self._failed_at.get(name, -_RETRY_SECONDS) >= _RETRY_SECONDS
+                if (name not in self.offered or (name in self._unstarted and not lazily))
+                and now - self._failed_at.get(name, -_RETRY_SECONDS) >= _RETRY_SECONDS
             ]
+            if lazily:
+                wanted = [name for name in wanted if not self._take_kept(name)]
             tasks = {name: self._submit(self._list(name)) for name in wanted}
             if tasks:
                 self._await_all(tasks, stopped, waiting)
             untold, self._untold = self._untold, []
             return [*untold, *(name for name in wanted if name in self.offered or name in self.failures)]
+
+    def start(self, server: str, stopped: threading.Event | None = None) -> None:
+        """Start a server of which only the lists that are kept are known, and read its lists. Raises `EngineError`."""
+        with self._connecting:
+            if server not in self._unstarted:
+                return
+            self.offered[server] = self.wait(self._list(server), stopped=stopped)
+            self._unstarted.discard(server)
+            self.failures.pop(server, None)
+            self.version += 1
+            self._untold.append(server)
+
+    def started(self) -> list[str]:
+        """The servers that were started since this was asked."""
+        untold, self._untold = self._untold, []
+        return untold
 
     def refresh(self, stopped: threading.Event) -> None:
         """Read the tools again of servers that said that theirs are others now; one that fails keeps those that it had."""
@@ -115,6 +138,7 @@ class Clients:
 
     def ask(self, server: str, work: Callable[[Client], Awaitable[_T]], stopped: threading.Event | None = None) -> _T:
         """What `work` gets of the client of a server. Raises `EngineError`; `Conflict` (409) where it is stopped."""
+        self.start(server, stopped)
         return self.wait(self._connection(server).ask(work), stopped=stopped)
 
     async def request(self, server: str, tool: str, arguments: dict[str, Any]) -> CallToolResult:
@@ -181,6 +205,7 @@ class Clients:
     def _take(self, name: str, task: Future[Offered]) -> None:
         try:
             self.offered[name] = task.result()
+            self._unstarted.discard(name)
             self.failures.pop(name, None)
             self.version += 1
             self._failed_at.pop(name, None)
@@ -196,12 +221,10 @@ class Clients:
         from .registry import expect_sdk
 
         expect_sdk()
-        from engine.mcp.offers import Offered
-
         connection = self._connection(name)
         await connection.open()
         try:
-            return await asyncio.wait_for(Offered.of(connection, self._calling(connection)), _LIST_SECONDS)
+            return await asyncio.wait_for(self._listed(connection), _LIST_SECONDS)
         except TimeoutError:
             await connection.close()
             raise EngineError(f"MCP server {name}: it did not send its lists within {_LIST_SECONDS:g} s", 504) from None
@@ -210,19 +233,42 @@ class Clients:
             raise
 
     async def _list_again(self, name: str) -> None:
-        from engine.mcp.offers import Offered
-
-        connection = self._connection(name)
-        self.offered[name] = await Offered.of(connection, self._calling(connection), self.offered.get(name))
+        self.offered[name] = await self._listed(self._connection(name))
         self.version += 1
 
-    def _calling(self, connection: Connection) -> Callable[[str, dict[str, Any]], Awaitable[Any]]:
-        """What calls a tool of a server; it may be awaited in any event loop, and cancelling it cancels the request."""
-        from .results import call_result
+    async def _listed(self, connection: Connection) -> Offered:
+        """What a server that is connected offers; its lists are kept where it is one of the configuration."""
+        from engine.mcp.lists import Lists
+        from engine.mcp.offers import Offered
 
-        name = connection.server.name
+        server = connection.server
+        lists = await Lists.read(connection)
+        if server.pins is not None:
+            lists.keep(server, self.root)
+        return Offered.of(server, lists, self._calling(server.name), self.offered.get(server.name))
+
+    def _take_kept(self, name: str) -> bool:
+        """Whether the lists of a server are kept, which are offered then; the first call or reading starts it."""
+        server = self.servers[name]
+        if server.pins is None:
+            return False
+        from engine.mcp.lists import Lists
+        from engine.mcp.offers import Offered
+
+        lists = Lists.kept(server, self.root)
+        if lists is None:
+            return False
+        self.offered[name] = Offered.of(server, lists, self._calling(name))
+        self._unstarted.add(name)
+        self.version += 1
+        return True
+
+    def _calling(self, name: str) -> Callable[[str, dict[str, Any]], Awaitable[Any]]:
+        """What calls a tool of a server; it may be awaited in any event loop, and cancelling it cancels the request."""
 
         async def call(tool: str, arguments: dict[str, Any]) -> Any:
+            from .results import call_result
+
             work = self.request(name, tool, arguments)
             return call_result(name, await asyncio.wrap_future(self._submit(work)))
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import EngineError
 from engine.mcp.limits import DESCRIPTION_CHARACTERS, NAME_CHARACTERS
 from engine.mcp.tools import ServerTool, listing_tool, tool_of
 from engine.mcp.words import line, tool_name
 
 if TYPE_CHECKING:
-    from mcp_types import Prompt, Resource, ResourceTemplate, Tool
+    from mcp_types import Tool
 
-    from engine.mcp.connection import Connection
+    from engine.mcp.lists import Lists
     from engine.mcp.servers import Server
 
 Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
@@ -44,45 +43,23 @@ class Offered:
     left_out: str = ""
 
     @classmethod
-    async def of(cls, connection: Connection, call: Call, before: Offered | None = None) -> Offered:
-        """Read the lists of a server; `call` is what calls one of its tools. Raises `EngineError`.
+    def of(cls, server: Server, lists: Lists, call: Call, before: Offered | None = None) -> Offered:
+        """What these lists of a server offer; `call` is what calls one of its tools.
 
         A tool that was told of before and is defined otherwise now needs a decision, whatever the user allows by its name.
         """
-        client = await connection.open()
-        listed, cut = await connection.tools()
-        problems: list[str] = []
-        resources = await _listed(connection.resources(), "resources", problems)
-        templates = await _listed(connection.templates(), "templates", problems)
-        prompts = await _listed(connection.prompts(), "prompts", problems)
-        usable = [tool for tool in listed if _is_usable(tool.name)]
-        tools = _tools(connection.server, usable, call)
-        tools = _as_pinned(connection.server, tools)
+        problems = list(lists.problems)
+        usable = [tool for tool in lists.tools if _is_usable(tool.name)]
+        tools = _as_pinned(server, _tools(server, usable, call))
         if before is not None:
             tools = tuple(_changed(tool, before) for tool in tools)
-        info = client.server_info
-        if cut:
-            problems.append(f"more than {len(listed):,} tools")
-        if bad := len(listed) - len(usable):
+        if bad := len(lists.tools) - len(usable):
             problems.append(f"{bad} tools with unusable names")
-        if resources or templates:
-            tools = (*tools, listing_tool(connection.server, resources, templates, {tool.name for tool in tools}))
-        return cls(
-            connection.server.name,
-            line(f"{info.name} {info.version}" if info else "", 100),
-            tools,
-            tuple(_items(connection.server.name, usable, resources, templates, prompts)),
-            ", ".join(problems),
-        )
-
-
-async def _listed(work: Awaitable[list[Any]], kind: str, problems: list[str]) -> list[Any]:
-    """A list beside that of the tools; where it cannot be read, the server is used without it."""
-    try:
-        return await work
-    except EngineError:
-        problems.append(f"its {kind}, which it does not list")
-        return []
+        if lists.resources or lists.templates:
+            taken = {tool.name for tool in tools}
+            tools = (*tools, listing_tool(server, lists.resources, lists.templates, taken))
+        items = tuple(_items(server.name, usable, lists.resources, lists.templates, lists.prompts))
+        return cls(server.name, lists.told, tools, items, ", ".join(problems))
 
 
 def _tools(server: Server, listed: list[Tool], call: Call) -> tuple[ServerTool, ...]:
@@ -127,10 +104,10 @@ def _is_usable(name: str) -> bool:
 
 def _items(
     server: str,
-    tools: list[Tool],
-    resources: list[Resource],
-    templates: list[ResourceTemplate],
-    prompts: list[Prompt],
+    tools: Sequence[Any],
+    resources: Sequence[Any],
+    templates: Sequence[Any],
+    prompts: Sequence[Any],
 ) -> Iterator[Item]:
     for tool in tools:
         yield Item(server, "tool", tool.name, *_words(tool), {"schema": tool.input_schema})

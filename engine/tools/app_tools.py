@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -69,6 +70,17 @@ class AppTools:
     def find(self, name: str) -> Any:
         """The `FunctionTool` or the tool of a server with that name; None for one that this handle does not have."""
         return self._tools.get(name) or (self.servers.find(name) if self.servers else None)
+
+    def ready(self, name: str, stopped: threading.Event) -> Any:
+        """The same; the server of a tool is started if only its kept lists are known, and the tool is the one it lists now.
+
+        Raises `EngineError` where it cannot be started.
+        """
+        tool = self.find(name)
+        if self.servers and tool is not None and name not in self._tools and not tool.lists:
+            self.servers.clients.start(tool.server, stopped)
+            tool = self.find(name)
+        return tool
 
     def told(self, name: str | None = None) -> list[dict[str, Any]]:
         """Each tool, or the one of that name, as models are told of it; raises `NotFound` (404)."""
