@@ -178,7 +178,7 @@ def _line(given: Any, longest: int, what: str) -> str:
     """A text of one line without control characters."""
     if not isinstance(given, str) or not 1 <= len(given) <= longest or fence_line(given) != given:
         raise _FaultError(
-            f"{what} is one line of 1 to {longest} characters, none that controls a terminal, not {_told(given)}"
+            f"{what} is one line of 1 to {longest} characters without control characters, not {_told(given)}"
         )
     return given
 

@@ -75,7 +75,7 @@ def vectors(embedder: Embedder, texts: Sequence[str]) -> list[array[float]]:
     if len(found) != len(texts) or len({len(each) for each in found}) > 1:
         raise EmbedderFailed(
             f"embedder {embedder.name!r}: {counted(len(texts), 'text')} came back as "
-            f"{counted(len(found), 'vector')} of any length"
+            f"{counted(len(found), 'vector')}, or vectors of different lengths"
         )
     if found and not 0 < len(found[0]) <= MOST_NUMBERS:
         raise EmbedderFailed(

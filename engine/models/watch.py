@@ -78,7 +78,7 @@ def awaited(
 def late(who: str, timeout_s: float) -> ModelError:
     """The error of a model that did not finish within `timeout_s` seconds."""
     return ModelError(
-        "timeout", f"model {who!r} did not finish within {timeout_s:g} s; try again, or allow it more time"
+        "timeout", f"model {who!r} did not finish within {timeout_s:g} s; try again, or raise the setting model_timeout"
     )
 
 

@@ -100,7 +100,7 @@ async def get_entries(project: Project, given: dict[str, Any]) -> list[Row]:
             raise ValidationError(str(wrong))
         if (chars := db.value(f"select sum(length(body)) from ({_ENTRIES})", asked) or 0) > MOST_CHARS:  # noqa: S608 - ours
             raise Overflow(
-                f"these entries have {chars:,} characters, {MOST_CHARS:,} are sent at once; ask with limit or pattern"
+                f"these entries have {chars:,} characters, and at most {MOST_CHARS:,} are sent at once; use limit or pattern"
             )
         return db.rows(_ENTRIES, asked)
 

@@ -236,7 +236,7 @@ def _migrate(connection: apsw.Connection, build: Build, version: int) -> None:
     if broken:
         raise Conflict(
             f"{connection.filename}: cannot be brought to version {build.version}: row {broken[1]} of {broken[0]} "
-            f"would name no row of {broken[2]}; it is left as it is"
+            f"would refer to a missing row of {broken[2]}; it is left as it is"
         )
 
 

@@ -89,8 +89,8 @@ def _expect_own(db: Handle, source: str, names: list[str], own: str | None, to_c
         if provider is not None and name.startswith(provider + "/"):
             continue
         raise PermissionDenied(
-            f"{source!r}: names the model {name!r}; a project's workflow names aliases ('engine models') and models of the "
-            f"provider of the run. Look at it, then let it: engine workflow confirm {shlex.quote(to_confirm)}"
+            f"{source!r}: uses the model {name!r}. A project's workflow may only use aliases ('engine models') and models "
+            f"of the run's provider. Read the workflow, then allow it: engine workflow confirm {shlex.quote(to_confirm)}"
         )
 
 

@@ -424,7 +424,7 @@ def test_the_workflow_of_a_project_names_only_models_that_its_user_has(
     db: engine.Database, tmp_path: Path, root: Path
 ) -> None:
     path = workflow(root, {"a": {"answers": [said("1")]}})
-    with pytest.raises(PermissionDenied, match=r"names the model 'scripted:.*engine workflow confirm"):
+    with pytest.raises(PermissionDenied, match=r"uses the model 'scripted:.*engine workflow confirm"):
         db.run_workflow(path, run="wf", root=root, model=Steps(a=[said("1")]))
     assert db.runs() == []
     for judge in ("gguf:/etc/passwd#1", "openai/gpt-4o", "replay:x#y"):
@@ -443,7 +443,7 @@ def test_the_workflow_of_a_project_names_only_models_that_its_user_has(
     assert "names scripted:" in cli(root, "workflow", "confirm", path.name, "--yes").stderr
     assert cli(root, *run).stdout == "It is written.\n"
     path.write_text(path.read_text("utf-8") + " ", "utf-8")
-    assert "names the model" in cli(root, *run).stderr
+    assert "uses the model" in cli(root, *run).stderr
 
 
 def test_a_kept_workflow_is_confirmed_by_its_name_when_its_file_is_gone(tmp_path: Path, root: Path) -> None:

@@ -118,7 +118,7 @@ def test_an_older_engine_refuses_the_migrated_file(path: Path, new: Build) -> No
     ("change", "said"),
     [
         ("insert into shelves (id, name) values (3, 'oak')", "UNIQUE constraint failed"),
-        ("insert into notes (shelf_id, body) values (9, 'lost')", "would name no row of shelves"),
+        ("insert into notes (shelf_id, body) values (9, 'lost')", "would refer to a missing row of shelves"),
     ],
 )
 def test_a_migration_that_fails_leaves_the_file_as_it_was(path: Path, new: Build, change: str, said: str) -> None:

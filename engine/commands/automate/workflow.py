@@ -206,10 +206,10 @@ def confirm(
     yes: YesOption = False,
     db: DbOption = None,
 ) -> None:
-    """Allow a project's workflow to use models that you have not configured: files, other providers.
+    """Allow a project's workflow to use models that you have not configured, such as model files or other providers.
 
-    You see the models and are asked. The consent holds for this text of the workflow: confirm it again after a change.
-    If the file is gone, name a workflow that was run before.
+    You see the models and are asked. Your consent is for the workflow's present text: after a change, confirm it again.
+    If its file no longer exists, give the name of the workflow; the database keeps its text.
 
     \b
     Example:

@@ -159,7 +159,7 @@ def explain(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show what threads blocked or requested in a run, and where each stands now.
+    """Show what threads blocked or requested in a run, and the current state of each thread.
 
     \b
     Examples:

@@ -134,7 +134,9 @@ def add(
 @app.command()
 def rm(
     node: NodeArgument,
-    cascade: Annotated[bool, typer.Option("--cascade", help="Also remove nodes that have no other parent.")] = False,
+    cascade: Annotated[
+        bool, typer.Option("--cascade", help="Also remove its descendants, unless they have another parent.")
+    ] = False,
     run: RunOption = None,
     db: DbOption = None,
 ) -> None:

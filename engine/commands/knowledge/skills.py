@@ -89,8 +89,8 @@ def add(
 ) -> None:
     """Add skills, or replace skills of the same name. If one of them is wrong, none is added.
 
-    Skills are copied into the database, so add a skill again after you changed it. Adding runs none of its files. Links
-    in a folder are not followed, and files that are not text are left out.
+    Skills are copied into the database, so add a skill again after you changed it. No file of a skill is executed when
+    you add it. Links in a folder are not followed, and files that are not text are left out.
 
     \b
     Examples:

@@ -176,4 +176,4 @@ def _was_there(database: Database, alias: str, turns: tuple[int, int], path: str
 def _fail_for(alias: str, path: str, what: str, at: str) -> None:
     from engine.errors import NotFound
 
-    raise NotFound(f"run {alias!r}: {shown_path(path)!r} {what}; 'engine context {alias}{at}' lists what is")
+    raise NotFound(f"run {alias!r}: {shown_path(path)!r} {what}; 'engine context {alias}{at}' lists the entries")

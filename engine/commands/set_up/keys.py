@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None)
 
 ProviderArgument = Annotated[
-    str, typer.Argument(metavar="PROVIDER", help="Such as openai.", autocompletion=complete_provider)
+    str, typer.Argument(metavar="PROVIDER", help="The provider, such as openai.", autocompletion=complete_provider)
 ]
 ProjectOption = Annotated[
     bool, typer.Option("--project", help="Use the store of this folder's project instead of yours.")

@@ -50,7 +50,8 @@ def chat(
         ),
     ] = None,
     act: Annotated[
-        bool | None, typer.Option("--act/--ask", help="Act may propose changes; ask only reads. Default: as last.")
+        bool | None,
+        typer.Option("--act/--ask", help="Act may propose changes; ask only reads. Default: as for the last prompt."),
     ] = None,
     yolo: Annotated[bool, typer.Option("--yolo", help="Accept every proposal, including shell commands.")] = False,
     persona: Annotated[
