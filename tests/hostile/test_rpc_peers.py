@@ -211,7 +211,7 @@ def test_no_more_entries_are_sent_than_fit_into_a_message(client: Client) -> Non
         client.call("set", run="large", path=f"large{number}.txt", body="x" * 1_000_000)
     code, status, message = client.refusal("getEntries", run="large", pattern="large*")
     assert (code, status) == (-32000, 413)
-    assert "ask with limit or pattern" in message
+    assert "use limit or pattern" in message
     assert len(client.call("getEntries", run="large", pattern="large*", limit=2)) == 2
 
 
