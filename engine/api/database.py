@@ -165,7 +165,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         context: object = None,
         output: TypeForm[T] = NO_OUTPUT,
         **options: Unpack[Options],
-    ) -> Stream:
+    ) -> Stream[T]:
         """Give `prompt` to a run as `run` does, and iterate over what happens: `for event in db.stream(prompt):`.
 
         With asyncio it is `async for event in db.stream(prompt):`. The events are those of `engine.stream_events`, one class

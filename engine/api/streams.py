@@ -11,8 +11,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, cast
 
+from engine.contract import T
 from engine.driving import runs
 from engine.driving.results import start_event
 from engine.errors import Conflict
@@ -63,7 +64,7 @@ def beginning(
     return begin
 
 
-class Stream:
+class Stream(Generic[T]):
     """The events of one prompt, for one `for` or `async for`. `with` and `async with` close it at the end of the block.
 
     `run` is the name of the run once the first event was read, `result` what `Database.run` would have returned once the
@@ -72,7 +73,7 @@ class Stream:
 
     def __init__(self, db: Database, begin: Begin) -> None:
         self.run: str | None = None
-        self.result: Result | None = None
+        self.result: Result[T] | None = None
         self._db = db
         self._begin = begin
         self._pipe: Pipe[StreamEvent] | None = None
@@ -171,7 +172,7 @@ class Stream:
         if isinstance(event, StartEvent):
             self.run = event.run
         elif isinstance(event, EndEvent):
-            self.result = event.result
+            self.result = cast("Result[T]", event.result)
         return event
 
     def _drive(self) -> None:

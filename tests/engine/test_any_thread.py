@@ -152,7 +152,7 @@ class Uses:
             "beside": lambda db: self.other(db, db.beside),
             "sql": lambda db: db.sql("select count(*) as n from runs")[0]["n"] > 0,
             "start": self.a_run,
-            "verb_start_workflow": lambda db: db.start_workflow(self.workflow).run,
+            "start_workflow": lambda db: db.start_workflow(self.workflow).run,
             "steps": lambda db: db.steps(db.start_workflow(self.workflow).run),
             "output": self.output,
             "stream": lambda db: [event.type for event in db.stream("Go", model=self.ended)][-1] == "end",

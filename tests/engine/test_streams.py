@@ -344,3 +344,19 @@ def test_many_streams_are_read_at_once(db: engine.Database, tmp_path: Path) -> N
         return await asyncio.gather(*map(read, range(10)))
 
     assert asyncio.run(main()) == [2] * 10
+
+
+def test_the_end_has_the_object_that_was_asked_for(db: engine.Database, workspace_dir: Path, tmp_path: Path) -> None:
+    answer = '<update status="200">{"port": 8080}</update>'
+    stream = db.stream("Which?", run="demo", model=script(tmp_path, answer), output=dict[str, int])
+    found = list(stream)
+    assert stream.result is not None
+    assert stream.result.output == end(found).output == {"port": 8080}
+    stream = db.stream(
+        "Then?", run="late", model=script(tmp_path, ECHO, answer), root=workspace_dir, output=dict[str, int]
+    )
+    for event in stream:
+        if isinstance(event, ProposalEvent):
+            db.resolve(event.run, event.path, accept=True)
+    assert stream.result is not None
+    assert stream.result.output == {"port": 8080}

@@ -54,6 +54,9 @@ def forgotten(event: engine.StreamEvent) -> None:
 async def watched(db: engine.Database) -> None:
     for event in db.stream("Hi", temprature=0.5):  # wrong: call-arg
         forgotten(event)
+    stream = db.stream("Which port?", output=int)
+    if stream.result is not None:
+        print(stream.result.output.upper())  # wrong: attr-defined
     async for each in db.stream("Hi"):
         print(each.run.upper(), each.id + 1)
 
