@@ -30,6 +30,7 @@ __all__ = [
     "Run",
     "Stream",
     "StreamEvent",
+    "Toolset",
     "Undone",
     "ValidationError",
     "attach",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from .stream_events import StreamEvent
     from .tools.context import Context, NeedsApproval, Retry
     from .tools.decorating import tool
+    from .tools.toolsets import Toolset
 
     __version__: str
 else:  # a type checker would take any name for one that this function knows
@@ -89,6 +91,7 @@ else:  # a type checker would take any name for one that this function knows
         "schema.registration": ("register",),
         "tools.context": ("Context", "NeedsApproval", "Retry"),
         "tools.decorating": ("tool",),
+        "tools.toolsets": ("Toolset",),
         "history.undo_results": ("FileChange", "Undone"),
     }
     _PLACES = {name: module for module, names in _MODULES.items() for name in names}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from os import PathLike
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from .models.protocol import Model
+    from .tools.toolsets import Toolset
 
     T = TypeVar("T", default=Any)
 else:
@@ -54,6 +55,7 @@ class Options(TypedDict, total=False):
     max_seconds: float | None
     condense_ratio: float | None
     narrow_tools: int | None
+    tools: Iterable[Callable[..., Any] | Toolset | str] | None
     answer_cache: bool | None
     yolo: bool
     no_repo: bool
@@ -117,6 +119,7 @@ _KINDS: dict[str, str] = {
     "answer_cache": "True or False or None",
     "root": "a path or None",
     "output": "",
+    "tools": "",
     "mode": "a text",
 }
 
@@ -133,8 +136,11 @@ def check_options(options: Options | Asked) -> None:
 
 
 def attributes_of(options: Options | Asked) -> dict[str, Any]:
-    """The options as attributes of a `set run://…`; those that are None, or False by default, are left out."""
-    given: dict[str, Any] = {"mode": "act", **options}
+    """The options as attributes of a `set run://…`; those that are None, or False by default, are left out.
+
+    The tools of a prompt are not among them: what is stored of them are names, which the handle knows.
+    """
+    given: dict[str, Any] = {"mode": "act", **options, "tools": None}
     if given.get("root") is not None:
         given["root"] = str(Path(given["root"]).resolve())
     return {

@@ -30,6 +30,7 @@ class Provided(NamedTuple):
     """What the tools of one driving are given, besides what their handle has; None: what that has."""
 
     context: object = None
+    tools: AppTools | None = None
 
 
 class Handle(Outputs):
@@ -91,7 +92,11 @@ class Handle(Outputs):
 
         return (self.app_tools or AppTools(())).told(name)
 
-    def offer_tools(self, run: str, lease: str) -> None:
-        """Tell models of the functions of this handle, for as long as it drives the run."""
-        if self.app_tools:
-            self.app_tools.offer(self, run, lease)
+    def make_room_for_tools(self) -> AppTools:
+        """The tools of this handle, none if it was opened without: those of a single driving find their place there."""
+        if self.app_tools is None:
+            from engine.tools.app_tools import AppTools
+
+            self.app_tools = AppTools(())
+            self.app_tools.attach(self)
+        return self.app_tools

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import apsw
 
     from engine.api.pool import Pool
+    from engine.tools.app_tools import AppTools
 
 
 class Borrower(Database):
@@ -44,6 +45,13 @@ class Borrower(Database):
         self._wires: tuple[str, ...] = ()
         self._holds = False
         self._closed = False
+
+    def make_room_for_tools(self) -> AppTools:
+        """That of the handle that the connections are like; they are given it when they are borrowed."""
+        owner = self._lender.owner
+        with owner._pooling:
+            self.app_tools = owner.make_room_for_tools()
+        return self.app_tools
 
     def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """All rows, read with a connection that is borrowed for them."""

@@ -5,9 +5,9 @@ spec: @python_contract
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from engine.api.shared_handle import SharedHandle
 from engine.arguments import expects
@@ -15,6 +15,7 @@ from engine.contract import NO_OUTPUT
 from engine.db.database import Bindings, Row
 from engine.handle import Provided
 from engine.history.past import Past
+from engine.tools.toolsets import own_tools
 from engine.transfer.run_files import RunFiles
 from engine.workflows.runs import WorkflowRuns
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run, T
     from engine.events import Event, OnEvent
     from engine.models.protocol import Model
+    from engine.tools.toolsets import Toolset
 
 _T = TypeVar("_T")
 _TEXT = "a text or None"
@@ -79,6 +81,8 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
             max_turns        turns after which the prompt ends at 499, at least 1 (default: setting max_loop_turns)
             max_seconds      seconds after which it ends at 499; 0: no limit (default: setting max_loop_seconds)
             condense_ratio   share of the context at which old results are shown in short; 0: never (default: the setting)
+            tools            the app's tools for this prompt: functions, toolsets, and names of tools and toolsets that
+                             `open` was given; what is left out is hidden (default: all)
             narrow_tools     tools besides the core that the model is told of; 0: all (default: the setting)
             answer_cache     give an answer of before to nearly the same prompt (default: the setting)
             yolo             accept every proposal except questions (default: False)
@@ -119,7 +123,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
                 on_proposal=on_proposal,
                 on_driver=on_driver,
                 kept=kept,
-                provided=Provided(context),
+                provided=Provided(context, own_tools(options.get("tools"))),
             )
         return results.result(self, alias, loop, output)
 
@@ -208,12 +212,14 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         on_driver: OnDriver | None = None,
         keep_output: str | PathLike[str] | None = None,
         context: object = None,
+        tools: Iterable[Callable[..., Any] | Toolset | str] | None = None,
         output: TypeForm[T] = NO_OUTPUT,
     ) -> Result[T]:
         """Drive a run on from its next step, after a `start`, a kill, an interruption or a decision.
 
         With `max_turns` or `max_seconds` its latest prompt, which a limit has stopped, is given once more with that limit.
-        `output` is the type of the object in the result, as in `result`. The callbacks and `keep_output` are those of `run`.
+        `output` is the type of the object in the result, as in `result`. The callbacks, `keep_output`
+        and `context` are those of `run`. `tools` are functions and toolsets for this driving; what the prompt chose stays.
         Raises `NotFound` (404) for an unknown run, `Conflict` (409) while another process drives it, or for a limit where
         none has stopped its latest prompt.
         """
@@ -229,7 +235,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
                 on_proposal=on_proposal,
                 on_driver=on_driver,
                 kept=kept,
-                provided=Provided(context),
+                provided=Provided(context, own_tools(tools)),
             )
         return results.result(self, run, None, output)
 
@@ -243,6 +249,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
         on_proposal: OnProposal | None = None,
         keep_output: str | PathLike[str] | None = None,
         context: object = None,
+        tools: Iterable[Callable[..., Any] | Toolset | str] | None = None,
         output: TypeForm[T] = NO_OUTPUT,
     ) -> Result[T]:
         """`resume` for asyncio; cancelling it stops the driving, and another resume goes on."""
@@ -257,6 +264,7 @@ class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
                 on_driver=watch,
                 keep_output=keep_output,
                 context=context,
+                tools=tools,
                 output=output,
             )
         )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from engine.mcp.servers import Server
     from engine.mcp.tool_servers import Servers
     from engine.tools.app_tools import AppTools
+    from engine.tools.toolsets import Toolset
     from engine.tracing.live import Tracer
 
 NO_SERVERS = "ENGINE_MCP"
@@ -46,7 +47,7 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     trust: Trust = False,
     config: bool = False,
     clock: Clock = system_clock,
-    tools: Iterable[Callable[..., Any]] = (),
+    tools: Iterable[Callable[..., Any] | Toolset] = (),
     mcp: Iterable[Server] = (),
     context: object = None,
     tracer: Tracer | None = None,
@@ -59,10 +60,11 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
     triggers: True allows all of them, a digest allows the objects with this digest. With `config` this user's configuration
     counts, as on the command line: keys of `.env` and of stores, settings of `config.toml` and `engine.toml`; without it an
     app reads none of these. `clock` returns the Unix time in milliseconds. `tools` are functions that the models of its runs
-    may call (`engine.tool`), `mcp` are servers whose tools and resources they may use (`engine.mcp.Server`); with
-    `config` so are those that this user's configuration names. A server is connected when a run is driven. `context` is
-    an object of the app for its tools (`engine.Context.app`). `tracer` is an `engine.tracing.live.Tracer`, which sends the
-    spans of the runs that are driven; without it the variable ENGINE_TRACE may ask for one.
+    may call (`engine.tool`) and sets of them (`engine.Toolset`), `mcp` are servers whose tools and
+    resources they may use (`engine.mcp.Server`); with `config` so are those that this user's configuration names. A server
+    is connected when a run is driven. `context` is an object of the app for its tools (`engine.Context.app`). `tracer` is
+    an `engine.tracing.live.Tracer`, which sends the spans of the runs that are driven; without it the variable ENGINE_TRACE
+    may ask for one.
 
     Raises `ValidationError` (400) for a file that is no database, `PermissionDenied` (403) for objects that are not
     trusted, `Conflict` (409) for a file of another application, of a newer engine, or locked by another process, and
@@ -97,7 +99,7 @@ def _tracer() -> Tracer | None:
     return of_environment()
 
 
-def _given(tools: Iterable[Callable[..., Any]], mcp: Iterable[Server], read_only: bool) -> AppTools | None:
+def _given(tools: Iterable[Callable[..., Any] | Toolset], mcp: Iterable[Server], read_only: bool) -> AppTools | None:
     """The functions and servers as tools; None where there are none."""
     if callable(tools) or isinstance(tools, str):
         raise TypeError(f"tools is a list of functions, not {tools!r}")
@@ -170,7 +172,7 @@ async def open_async(
     trust: Trust = False,
     config: bool = False,
     clock: Clock = system_clock,
-    tools: Iterable[Callable[..., Any]] = (),
+    tools: Iterable[Callable[..., Any] | Toolset] = (),
     mcp: Iterable[Server] = (),
     context: object = None,
 ) -> Database:

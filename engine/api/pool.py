@@ -149,6 +149,9 @@ class Pool:
                 writer.close()
                 raise
             self._writers[kind] = writer
+        if (tools := self.owner.app_tools) is not None and self._writers[kind].app_tools is None:
+            self._writers[kind].app_tools = tools
+            tools.attach(self._writers[kind])
         return self._writers[kind]
 
     def _synchronize_later(self, writer: SharedHandle) -> None:

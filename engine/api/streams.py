@@ -54,7 +54,7 @@ def beginning(
     def begin(db: Database, on_event: OnEvent, on_driver: OnDriver, waits: str | None) -> Result:
         callbacks: dict[str, Any] = {"on_event": on_event, "on_driver": on_driver}
         if waits is not None:
-            return db.resume(waits, **for_driving, **callbacks)
+            return db.resume(waits, tools=options.get("tools"), **for_driving, **callbacks)
         if prompt is not None:
             return db.run(prompt, run=run, **given, **callbacks)
         if run is None:

@@ -27,6 +27,7 @@ from .lease import Lease
 from .model_calls import ModelCalls
 from .preparing import prepare_turn, search_for_prompt
 from .progress import Progress, watched
+from .run_tools import RunTools
 from .servers import RunServers
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Driver:
             self._progress.progress,
         )
         self._servers = RunServers(db, run, self._lease, self._progress)
+        self._tools = RunTools(db, run, self._lease.token, self._provided.tools)
         self._model_calls = ModelCalls(db, run, self._lease, self._renderer, self._progress)
         dispatch = Dispatcher(db, run, self._lease).dispatch
         self._inside = {"begin": self._begin, "render": self._render, "dispatch": dispatch, "verify": self._verify}
@@ -188,6 +190,7 @@ class Driver:
                 raise
             finally:
                 self._performer.close()
+                self._tools.close()
             self._expect_lease()
             self._progress.tell()
             self._expect_file()
@@ -195,7 +198,7 @@ class Driver:
     def _take_up(self) -> None:
         """Tell the file what this driver can do, and what one before it has left."""
         pages.offer_search(self._db, self._run, self._lease.token)
-        self._db.offer_tools(self._run, self._lease.token)
+        self._tools.offer()
         self._db.take_in(self._run)
         if self._db.has("delegation") and self._db.value(_DELEGATES, (self._run,)):
             self._db.insert("_offer_delegation", run=self._run, lease=self._lease.token)
@@ -208,6 +211,7 @@ class Driver:
             if jobs := self._performer.jobs:
                 jobs.await_ends()
             self._servers.look()
+            self._tools.look()
             step = self._steps_inside()
             self._progress.tell()
             self._at_end = step["step"] in ("end", "wait")

@@ -57,7 +57,7 @@ def prompt(
     check_effort(db, parent or run, model, options.get("effort"), root)
     if judge := db.app_models.name(options.get("accept_model")):
         options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
-    attributes = as_json(attributes_of({**options, "model": model}))
+    attributes = as_json(attributes_of({**options, "model": model}) | _tools_of(db, options))
     with db.savepoint():
         alias = run or free_name(db, words_of(text))
         path = db.value("select path from _next_piped_text where token_count(?) > most_tokens", (piped,))
@@ -75,6 +75,15 @@ def prompt(
             (alias,),
         )
     return alias, int(loop)
+
+
+def _tools_of(db: Handle, options: Options | Asked) -> dict[str, str]:
+    """The attribute with the names of the tools that a prompt chooses; without one it has all."""
+    if options.get("tools") is None:
+        return {}
+    from engine.tools.toolsets import chosen_names  # few prompts choose
+
+    return {"tools": chosen_names(db, options["tools"]) or ""}
 
 
 def make(db: Handle, run: str | None, options: Options) -> str:

@@ -90,7 +90,7 @@ class Functions:
         detail = json.loads(effect["detail"])
         given = self._db.app_tools
         try:
-            tool = given.ready(detail["tool"], self._stopped) if given else None
+            tool = given.ready(detail["tool"], self._stopped, effect["run_id"]) if given is not None else None
         except EngineError as error:
             if self._stopped.is_set():
                 raise Stopped(f"{detail['tool']}: the driver was stopped") from None

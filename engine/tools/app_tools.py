@@ -13,6 +13,7 @@ from engine.db.own_tables import OwnTables
 from engine.errors import NotFound, ValidationError
 from engine.tools.functions import FunctionTool, made
 from engine.tools.reading import read_call
+from engine.tools.toolsets import Toolset
 
 if TYPE_CHECKING:
     from engine.db.database import Store
@@ -24,7 +25,7 @@ when new.state = 'performing'
 begin
     insert into _call_function (command_id, reading)
     select new.id, reading
-    from (select _tool_call(new.action, new.path, new.destination, new.body, new.attributes) as reading)
+    from (select _tool_call(new.run_id, new.action, new.path, new.destination, new.body, new.attributes) as reading)
     where reading is not null;
 end
 """
@@ -48,16 +49,36 @@ class Servers(Protocol):
 class AppTools:
     """The functions of a handle, by their names as tools, and the tools of its MCP servers."""
 
-    def __init__(self, functions: Iterable[Callable[..., Any]], servers: Servers | None = None) -> None:
+    def __init__(self, functions: Iterable[Callable[..., Any] | Toolset], servers: Servers | None = None) -> None:
         self.servers = servers
+        self.sets: dict[str, tuple[str, ...]] = {}
+        """The names of the functions of each toolset."""
+        self.conditions: list[tuple[tuple[str, ...], str]] = []
+        """The functions that are hidden while a select says so."""
+        self.of_runs: dict[int, AppTools] = {}
+        """The functions that runs were given for one driving, by the id of the run."""
         self.own_tables = OwnTables()
         self._tools: dict[str, FunctionTool] = {}
-        for function in functions:
-            tool = made(function)
-            if tool.name in self._tools:
-                raise ValidationError(f"tool {tool.name!r}: is given twice; give one of them another name")
-            self._tools[tool.name] = tool
+        for given in functions:
+            if isinstance(given, Toolset):
+                self._add_set(given)
+            else:
+                self._add(given)
         self._definitions = f"[{','.join(tool.definition for tool in self._tools.values())}]"
+
+    def _add(self, function: Callable[..., Any]) -> str:
+        tool = made(function)
+        if tool.name in self._tools:
+            raise ValidationError(f"tool {tool.name!r}: is given twice; give one of them another name")
+        self._tools[tool.name] = tool
+        return tool.name
+
+    def _add_set(self, given: Toolset) -> None:
+        if given.name in self.sets:
+            raise ValidationError(f"toolset {given.name!r}: is given twice; give one of them another name")
+        names = self.sets[given.name] = tuple(self._add(each) for each in given.tools)
+        if given.when is not None:
+            self.conditions.append((names, given.when))
 
     def __bool__(self) -> bool:
         return bool(self._tools or self.servers)
@@ -67,20 +88,30 @@ class AppTools:
         """The names of the functions."""
         return self._tools.keys()
 
-    def find(self, name: str) -> Any:
-        """The `FunctionTool` or the tool of a server with that name; None for one that this handle does not have."""
+    def find(self, name: str, run_id: int | None = None) -> Any:
+        """The `FunctionTool` or the tool of a server with that name; None for one that this handle does not have.
+
+        Those that the run with `run_id` was given for this driving come first.
+        """
+        own = self.of_runs.get(run_id) if run_id is not None else None
+        if own is not None and (found := own.find(name)) is not None:
+            return found
         return self._tools.get(name) or (self.servers.find(name) if self.servers else None)
 
-    def ready(self, name: str, stopped: threading.Event) -> Any:
+    def ready(self, name: str, stopped: threading.Event, run_id: int | None = None) -> Any:
         """The same; the server of a tool is started if only its kept lists are known, and the tool is the one it lists now.
 
         Raises `EngineError` where it cannot be started.
         """
-        tool = self.find(name)
-        if self.servers and tool is not None and name not in self._tools and not tool.lists:
+        tool = self.find(name, run_id)
+        if self.servers and tool is not None and not isinstance(tool, FunctionTool) and not tool.lists:
             self.servers.clients.start(tool.server, stopped)
             tool = self.find(name)
         return tool
+
+    def function(self, name: str) -> FunctionTool | None:
+        """The function of that name."""
+        return self._tools.get(name)
 
     def told(self, name: str | None = None) -> list[dict[str, Any]]:
         """Each tool, or the one of that name, as models are told of it; raises `NotFound` (404)."""
@@ -96,7 +127,7 @@ class AppTools:
         """
         if self._tools:
             db.insert("_give_tools", tools=self._definitions)
-        db.connection.create_scalar_function("_tool_call", self._reading, 5, flags=apsw.SQLITE_INNOCUOUS)
+        db.connection.create_scalar_function("_tool_call", self._reading, 6, flags=apsw.SQLITE_INNOCUOUS)
         db.execute(_HOOK)
 
     def offer(self, db: Store, run: str, lease: str) -> None:
@@ -111,9 +142,10 @@ class AppTools:
         if self.servers is not None:
             self.servers.clients.close()
 
-    def _reading(self, *command: Any) -> str | None:
-        """A command, as action, path, destination, body and attributes, as a call; None where its tool is another's."""
-        if (tool := self._tools.get(command[0])) is not None:
+    def _reading(self, run_id: int, *command: Any) -> str | None:
+        """A command of a run (action, path, destination, body and attributes) as a call; None if its tool is another's."""
+        own = self.of_runs.get(run_id)
+        if (tool := own.function(command[0]) if own else None) or (tool := self.function(command[0])):
             chosen = {"ask": int(tool.choices.ask), "idempotent": int(tool.choices.idempotent)}
             return json.dumps(read_call(tool, *command[1:]) | chosen)
         reading = self.servers.read(*command) if self.servers else None

@@ -111,6 +111,7 @@ insert into run_options (name, scope, kind, least, most, meaning) values
         'narrow_tools', 'loop', 'whole', 0, 100,
         'tools besides the core that it is told of, those that its prompt needs; 0: all'
     ),
+    ('tools', 'loop', 'text', null, null, 'names of the app''s tools that it has, with commas between; left out: all'),
     ('answer_cache', 'loop', 'whole', 0, 1, '1: an answer that was given before may be given again; 0: none is'),
     ('model', 'run', 'text', null, null, 'alias of its model'),
     ('mode', 'run', 'text', null, null, 'ask or act'),

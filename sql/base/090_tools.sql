@@ -54,7 +54,14 @@ where (
         join _loop_flags as f on f.loop_id = l.id and f.flag = h.value
     )
     -- each tool can be closed by its name, too
-    and l.config ->> ('$."close:' || t.name || '"') is null;
+    and l.config ->> ('$."close:' || t.name || '"') is null
+    -- a prompt may choose among the tools that others than the engine bring
+    and (
+        t.advertised
+        or t.doc is null
+        or l.config ->> '$.tools' is null
+        or instr(',' || (l.config ->> '$.tools') || ',', ',' || t.name || ',') > 0
+    );
 
 -- The arguments of tools that are others in some loops. A part gives the loop, the tool and the JSON Schema.
 create view _loop_tool_schemas as

@@ -127,10 +127,16 @@ where exists (select 1 from _left_out_tools as d where d.loop_id = l.id);
 create view _tool_stamps as
 select
     t.id as turn_id,
-    case
-        when exists (select 1 from _left_out_tools as d where d.loop_id = t.loop_id)
-            then (select group_concat(name) from _untold_tools as u where u.loop_id = t.loop_id)
-    end as stamp
+    nullif(
+        coalesce(
+            case
+                when exists (select 1 from _left_out_tools as d where d.loop_id = t.loop_id)
+                    then (select group_concat(name) from _untold_tools as u where u.loop_id = t.loop_id)
+            end, ''
+        )
+        -- what the driver offers may change between two turns
+        || coalesce((select d.tools from leases as d where d.run_id = t.run_id), ''), ''
+    ) as stamp
 from turns as t;
 
 -- The tools that a turn's model is told of.

@@ -59,7 +59,7 @@ select
     ) as loop_id
 from runs as r;
 
--- The options that each run hands down: all of its flags that are on, the tools that are closed to it, its sandbox, network
+-- The options that each run hands down: all of its flags that are on, the tools that are closed to it or chosen, its sandbox, network
 -- and depth, and the seconds that it has left. JSON.
 create view _handed_options as
 select
@@ -76,6 +76,7 @@ select
                 and (f.flag glob 'close:*' or f.flag in (select name from run_options where kind = 'flag'))
         ),
         json_object(
+            'tools', l.config ->> '$.tools',
             'sandbox', l.config ->> '$.sandbox',
             'network', l.config ->> '$.network',
             'max_depth', l.config ->> '$.max_depth',
