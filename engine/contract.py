@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from .models.protocol import Model
-    from .tools.toolsets import Toolset
 
     T = TypeVar("T", default=Any)
 else:
@@ -55,7 +54,7 @@ class Options(TypedDict, total=False):
     max_seconds: float | None
     condense_ratio: float | None
     narrow_tools: int | None
-    tools: Iterable[Callable[..., Any] | Toolset | str] | None
+    tools: Iterable[Any] | None
     answer_cache: bool | None
     yolo: bool
     no_repo: bool

@@ -18,6 +18,7 @@ from engine.threads.joining import expect_threads
 
 from .model_choice import check_effort, check_tokenizer, choose_model, sync_environment_models
 from .run_names import free_name, words_of
+from .run_tools import chosen_names
 
 if TYPE_CHECKING:
     from engine.handle import Handle
@@ -81,8 +82,6 @@ def _tools_of(db: Handle, options: Options | Asked) -> dict[str, str]:
     """The attribute with the names of the tools that a prompt chooses; without one it has all."""
     if options.get("tools") is None:
         return {}
-    from engine.tools.toolsets import chosen_names  # few prompts choose
-
     return {"tools": chosen_names(db, options["tools"]) or ""}
 
 

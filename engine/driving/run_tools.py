@@ -6,7 +6,10 @@ spec: @toolsets
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from engine.errors import NotFound
 
 if TYPE_CHECKING:
     from engine.handle import Handle
@@ -58,3 +61,28 @@ class RunTools:
         bindings = {"run": self._run} if ":run" in when else {}
         rows = read_only_rows(self._db, when, bindings)
         return bool(rows and next(iter(rows[0].values())))
+
+
+def chosen_names(db: Handle, chosen: object) -> str | None:
+    """The names of the tools of a prompt, with commas between; None: all of them.
+
+    A name is that of a tool or of a toolset. Raises `NotFound` (404) for an unknown one.
+    """
+    if chosen is None:
+        return None
+    from engine.tools.toolsets import listed, own_tools  # few prompts choose
+
+    own = own_tools(chosen)
+    names = list(own.functions) if own else []
+    for name in (each for each in listed(chosen) if isinstance(each, str)):
+        names += _meant(db, name)
+    return ",".join(dict.fromkeys(names))
+
+
+def _meant(db: Handle, name: str) -> Iterable[str]:
+    if db.app_tools and name in db.app_tools.sets:
+        return db.app_tools.sets[name]
+    if db.value("select 1 from tools where name = ?", (name,)):
+        return (name,)
+    there = [*(db.app_tools.sets if db.app_tools else ()), *(db.app_tools.functions if db.app_tools else ())]
+    raise NotFound(f"tools: there is no tool or toolset {name!r}; the app has {', '.join(there) or 'none'}")

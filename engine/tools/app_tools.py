@@ -142,8 +142,9 @@ class AppTools:
         if self.servers is not None:
             self.servers.clients.close()
 
-    def _reading(self, run_id: int, *command: Any) -> str | None:
-        """A command of a run (action, path, destination, body and attributes) as a call; None if its tool is another's."""
+    def _reading(self, *given: Any) -> str | None:
+        """A command as a call, of its run, action, path, destination, body and attributes; None if its tool is another's."""
+        run_id, *command = given
         own = self.of_runs.get(run_id)
         if (tool := own.function(command[0]) if own else None) or (tool := self.function(command[0])):
             chosen = {"ask": int(tool.choices.ask), "idempotent": int(tool.choices.idempotent)}

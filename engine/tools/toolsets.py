@@ -10,10 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import NotFound
-
 if TYPE_CHECKING:
-    from engine.handle import Handle
     from engine.tools.app_tools import AppTools
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -41,7 +38,7 @@ class Toolset:
 
 def own_tools(chosen: object) -> AppTools | None:
     """The functions and toolsets among the tools of a prompt, besides the names of others; None without any."""
-    given = [each for each in _listed(chosen) if not isinstance(each, str)]
+    given = [each for each in listed(chosen) if not isinstance(each, str)]
     if not given:
         return None
     from engine.tools.app_tools import AppTools
@@ -49,30 +46,8 @@ def own_tools(chosen: object) -> AppTools | None:
     return AppTools(given)
 
 
-def chosen_names(db: Handle, chosen: object) -> str | None:
-    """The names of the tools of a prompt, with commas between; None: all of them.
-
-    A name is that of a tool or of a toolset. Raises `NotFound` (404) for an unknown one.
-    """
-    if chosen is None:
-        return None
-    own = own_tools(chosen)
-    names = list(own.functions) if own else []
-    for name in (each for each in _listed(chosen) if isinstance(each, str)):
-        names += _meant(db, name)
-    return ",".join(dict.fromkeys(names))
-
-
-def _meant(db: Handle, name: str) -> Iterable[str]:
-    if db.app_tools and name in db.app_tools.sets:
-        return db.app_tools.sets[name]
-    if db.value("select 1 from tools where name = ?", (name,)):
-        return (name,)
-    there = [*(db.app_tools.sets if db.app_tools else ()), *(db.app_tools.functions if db.app_tools else ())]
-    raise NotFound(f"tools: there is no tool or toolset {name!r}; the app has {', '.join(there) or 'none'}")
-
-
-def _listed(chosen: object) -> list[Any]:
+def listed(chosen: object) -> list[Any]:
+    """The tools of a prompt as they were given; raises `TypeError` for what is no list of them."""
     if chosen is None:
         return []
     if callable(chosen) or isinstance(chosen, str | Toolset) or not isinstance(chosen, Iterable):

@@ -59,8 +59,8 @@ select
     ) as loop_id
 from runs as r;
 
--- The options that each run hands down: all of its flags that are on, the tools that are closed to it or chosen, its sandbox, network
--- and depth, and the seconds that it has left. JSON.
+-- The options that each run hands down: all of its flags that are on, the tools that are closed to it or chosen, its
+-- sandbox, network and depth, and the seconds that it has left. JSON.
 create view _handed_options as
 select
     g.run_id,
