@@ -50,6 +50,8 @@ def listed(chosen: object) -> list[Any]:
     """The tools of a prompt as they were given; raises `TypeError` for what is no list of them."""
     if chosen is None:
         return []
-    if callable(chosen) or isinstance(chosen, str | Toolset) or not isinstance(chosen, Iterable):
+    if isinstance(chosen, str):  # as the option has it: names with commas between
+        return [name.strip() for name in chosen.split(",") if name.strip()]
+    if callable(chosen) or isinstance(chosen, Toolset) or not isinstance(chosen, Iterable):
         raise TypeError(f"tools is a list of functions, toolsets and names, not {chosen!r}")
     return list(chosen)

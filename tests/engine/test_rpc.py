@@ -240,7 +240,7 @@ def test_every_option_of_a_prompt_is_taken(client: Client, tmp_path: Path) -> No
         "systemPrompt": "Be short.",
         "taskPrompt": "Now.",
         "temperature": 0,
-        "tools": "refund",
+        "tools": "get,set",
         "yolo": False,
     }
     told = client.call("discover")

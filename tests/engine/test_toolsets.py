@@ -125,7 +125,7 @@ def test_what_is_no_tool_and_no_set_is_refused(tmp_path: Path) -> None:
         with pytest.raises(engine.NotFound, match=r"no tool or toolset 'biling'; the app has billing, refund"):
             db.run("Go", model="scripted:none", tools=["biling"])
         with pytest.raises(TypeError, match="tools is a list"):
-            db.run("Go", model="scripted:none", tools="billing")
+            db.run("Go", model="scripted:none", tools=refund)
         assert db.runs() == []
         other = engine.Toolset("x", [invoice], when="delete from runs")
         with pytest.raises(engine.PermissionDenied):
