@@ -18,6 +18,7 @@ DbOption = Annotated[
         help="The database; default: .engine/engine.db of this folder or the nearest above it.",
     ),
 ]
+UtcOption = Annotated[bool, typer.Option("--utc", help="Show times in UTC.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 KeepOutputOption = Annotated[
     Path | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import shutil
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TextIO
 
@@ -72,6 +73,29 @@ def paged(lines: Iterable[str], stream: TextIO | None = None) -> None:
         except (OSError, ValueError):
             pass
     typer.echo(text, file=stream or sys.stderr)
+
+
+class _Kept(io.StringIO):
+    """What is printed for a terminal, until it is known whether it fits on the screen."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@contextmanager
+def paging() -> Iterator[None]:
+    """At a terminal, show what is printed on stdout meanwhile in the person's pager, if it is longer than the screen."""
+    if not sys.stdout.isatty():
+        yield
+        return
+    kept, stream = _Kept(), sys.stdout
+    with redirect_stdout(kept):
+        yield
+    lines = kept.getvalue().splitlines()
+    if len(lines) < shutil.get_terminal_size().lines:
+        stream.write(kept.getvalue())
+    else:
+        paged(lines, stream)
 
 
 def _told(name: str) -> str | None:

@@ -48,4 +48,12 @@ def local(text: str, *, utc: bool = False) -> str:
     return then.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-__all__ = ["local", "moment", "span"]
+def clock(text: str, *, utc: bool = False) -> str:
+    """A time in UTC as views have it, to the same part of a second in local time; with `utc` as it is."""
+    if utc:
+        return text
+    then = datetime.strptime(text[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+    return f"{then.astimezone():%Y-%m-%d %H:%M:%S}{text[19:]}"
+
+
+__all__ = ["clock", "local", "moment", "span"]

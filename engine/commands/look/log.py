@@ -8,7 +8,7 @@ import typer
 
 from engine.cli.completion import complete_turn
 from engine.cli.databases import open_to_read
-from engine.cli.options import DbOption, JsonOption
+from engine.cli.options import DbOption, JsonOption, UtcOption
 from engine.cli.run_argument import RunArgument, run_or_latest
 from engine.terminal.hints import db_flag
 from engine.terminal.interrupted_runs import say_undriven, undriven
@@ -36,6 +36,7 @@ def log(
         int | None, typer.Option("--turn", metavar="N", help="Only this turn.", autocompletion=complete_turn)
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Show whole outputs, not only their last lines.")] = False,
+    utc: UtcOption = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -69,7 +70,7 @@ def log(
         left = undriven(database, alias) if turn is None else []
     if not rows:
         say(f"{alias}: nothing was logged")
-    print_story(rows, alias, db_flag(db), full=full)
+    print_story(rows, alias, db_flag(db), full=full, utc=utc)
     if about:
         print_text(f"cost: {costs(about['cost'], about['tree_cost'])}")
     say_undriven(left, db)

@@ -45,7 +45,7 @@ def rename(
 
 
 def label(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=complete_run)],
+    run: RunArgument = None,
     labels: Annotated[
         list[str] | None,
         typer.Argument(metavar="LABEL...", help="Labels to add.", autocompletion=complete_label),
@@ -63,18 +63,33 @@ def label(
 ) -> None:
     """Give a run labels and a title, or show them. 'engine runs --label' lists the runs that have one.
 
+    If the first word names no run, it is a label for the latest run.
+
     \b
     Examples:
+      engine runs label
       engine runs label billing urgent q3
       engine runs label billing --title "Invoices with two currencies" --rm urgent
       engine runs --label q3
     """
     with open_existing(db) as database:
-        alias = run_or_latest(database, run)
+        alias, labels = _run_and_labels(database, run, labels or [])
         if labels or rm or title is not None:
-            database.describe(alias, title, labels=labels or (), drop_labels=rm or ())
+            database.describe(alias, title, labels=labels, drop_labels=rm or ())
         row = database.row(_CALLED, (alias,)) or {}
         _tell(database, alias, as_json, f"{alias}: {called(row) or '(no title)'}")
+
+
+def _run_and_labels(database: Database, run: str | None, labels: list[str]) -> tuple[str, list[str]]:
+    """The run, and the labels: if the first word names no run, it is a label of the latest one."""
+    from engine.errors import NotFound
+
+    try:
+        return run_or_latest(database, run), labels
+    except NotFound:
+        if run is None or not database.value("select 1 from runs"):
+            raise
+        return run_or_latest(database, None), [run, *labels]
 
 
 def archive(

@@ -17,6 +17,7 @@ from engine.cli.files_argument import places
 from engine.cli.options import DbOption, JsonOption, is_alone
 from engine.display.statuses import status_words
 from engine.functions.counts import counted
+from engine.terminal.editor_and_pager import paging
 from engine.terminal.exit_codes import FAILED
 from engine.terminal.interrupted_runs import say_undriven, undriven
 from engine.terminal.printing import cost_cell, one_line, print_json, print_table, say
@@ -139,7 +140,8 @@ def runs(
         tree = ("tree_cost",) if any(row["depth"] for row in rows) else ()
         columns = ("run", "status", "loops", "turns", "cost", *tree, "updated", "title", "answer")
         none = "no such runs" if label or search or database.value("select 1 from runs") else "no runs yet"
-        print_table(rows, columns, f"{none}; 'engine run PROMPT' starts one", spared=_SPARED_OF_RUNS)
+        with paging():
+            print_table(rows, columns, f"{none}; 'engine run PROMPT' starts one", spared=_SPARED_OF_RUNS)
         if most > 0 and (left_out := database.value(_COUNT, chosen) - most) > 0:
             say(f"{counted(left_out, 'older run')}: 'engine runs --all' lists every run", dim=True)
         say_undriven(left, db)

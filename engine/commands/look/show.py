@@ -5,13 +5,14 @@ from __future__ import annotations
 import typer
 
 from engine.cli.databases import open_to_read
-from engine.cli.options import DbOption, JsonOption
+from engine.cli.options import DbOption, JsonOption, UtcOption
 from engine.cli.run_argument import RunArgument, run_or_latest
 from engine.display.statuses import status_words
 from engine.functions.counts import counted
 from engine.terminal.interrupted_runs import say_undriven, undriven
 from engine.terminal.printing import cost_cell, dollars, one_line, print_json, print_table, print_text, visible
 from engine.terminal.rules import rule_lines, rules_of_run
+from engine.terminal.times import clock
 from engine.terminal.titles import called, with_labels
 from engine.terminal.wrapping import line_width, wrapped
 
@@ -51,10 +52,11 @@ _ENDS = """
 """
 
 
-def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
+def show(run: RunArgument = None, utc: UtcOption = False, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Show a run: its prompts, answers, rules, turns and decisions.
 
-    For each turn you see its tokens, its cost in US dollars and its time in milliseconds. Times are in UTC.
+    For each turn you see its tokens, its cost in US dollars and its time in milliseconds. Times are local; --utc and JSON
+    have UTC.
 
     \b
     Examples:
@@ -82,6 +84,8 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         # 202 while the run waits for a decision; a file of another build may lack the view
         query = "select loop, status from open_prompts where run = ?"
         stands = {} if database.differs else dict(database.tuples(query, (alias,)))
+    for row, column in ((about, "created_at"), (about, "updated_at")):
+        row[column] = clock(row[column], utc=utc)
     print_text(f"{alias}: {names[about['status']]}")
     if title := called(about):
         print_text(f"  title    {one_line(title, 1_000)}{' (archived)' if about.get('archived_at') else ''}")
@@ -106,7 +110,7 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         for figures in shown:
             figures["status"] = ends[figures["turn"]]
             figures["cost"] = cost_cell(figures["cost"])
-            figures["began"] = figures["began"].removeprefix(day)
+            figures["began"] = clock(figures["began"], utc=utc).removeprefix(day)
         print_table(shown, _FIGURES, "", spared=_SPARED)
     if below:
         print_text("")
@@ -118,6 +122,6 @@ def show(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = No
         )
     if decisions:
         print_text("")
-        shown = [{**row, "decided_at": row["decided_at"].removeprefix(day)} for row in decisions]
+        shown = [{**row, "decided_at": clock(row["decided_at"], utc=utc).removeprefix(day)} for row in decisions]
         print_table(shown, ("decided_at", "turn", "decision", "decided_by", "kind", "target"), "")
     say_undriven(left, db)

@@ -14,6 +14,7 @@ import typer
 
 from engine.display.statuses import result_word
 from engine.terminal.printing import paint, shown_path, visible
+from engine.terminal.times import clock
 from engine.terminal.wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def story(db: Database, run: str, turn: int | None, *, full: bool) -> list[Row]:
     return rows
 
 
-def print_story(rows: Sequence[Row], run: str, flag: str, *, full: bool) -> None:
+def print_story(rows: Sequence[Row], run: str, flag: str, *, full: bool, utc: bool = False) -> None:
     """Print the rows of a story; `flag` is the --db of the command line, for the commands that are shown."""
     width = line_width()
     room = max((len(_fact(row)) for row in rows), default=0)
@@ -78,6 +79,8 @@ def print_story(rows: Sequence[Row], run: str, flag: str, *, full: bool) -> None
         if row["kind"] == "prompt" and number:
             typer.echo()
         show = None if full else f"engine log{flag} {run} --full" + (f" --turn {row['turn']}" if row["turn"] else "")
+        if row["kind"] == "prompt":
+            row["created_at"] = f"{clock(row['created_at'], utc=utc)}{' UTC' if utc else ''}"
         for line, colour in _lines(row, width, room, show):
             typer.echo(paint(line, None if colour == "dim" else colour, dim=colour == "dim", stream=sys.stdout))
 
@@ -86,7 +89,7 @@ def _lines(row: Row, width: int | None, room: int, show: str | None) -> Iterator
     """The lines of a row, each with its colour."""
     match row["kind"]:
         case "prompt":
-            yield f"prompt {row['loop']} ({row['action']}, {row['created_at']} UTC)", "dim"
+            yield f"prompt {row['loop']} ({row['action']}, {row['created_at']})", "dim"
             yield from _plainly(wrapped(_seen(row["body"]), width, "> ", "> "), "cyan")
         case "said":
             yield from _plainly(wrapped(_seen(row["body"]).strip("\n"), width, _INDENT, _INDENT), None)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engine.cli.completion import complete_run
 from engine.cli.databases import open_existing, open_to_read, open_to_write
 from engine.cli.options import DbOption, JsonOption
 from engine.cli.run_argument import RunArgument, run_or_latest
@@ -116,7 +115,8 @@ def _show(file: Path, acts: Sequence[Act]) -> None:
 
 
 def move(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run to move.", autocompletion=complete_run)],
+    run: RunArgument = None,
+    *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The database to move it to; a new one is created.")],
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="The name of the run there.", show_default=False)

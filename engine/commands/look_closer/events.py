@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engine.cli.databases import open_to_read
-from engine.cli.options import DbOption, JsonOption
+from engine.cli.options import DbOption, JsonOption, UtcOption
 from engine.cli.run_argument import RunFilter, run_or_latest
 from engine.functions.counts import counted
 from engine.terminal.printing import one_line, print_json, print_json_text, print_table, say, visible
-from engine.terminal.times import moment
+from engine.terminal.times import clock, moment
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -70,6 +70,7 @@ def events(
             "--export", metavar="FOLDER", readable=False, help="Write a file FOLDER/YYYY-MM-DD.jsonl for each day."
         ),
     ] = None,
+    utc: UtcOption = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -77,7 +78,7 @@ def events(
 
     Events are prompts, turns, decisions and changes of entries. Without an option the latest 50 are listed; --since,
     --after, --jsonl and --json list every matching event. To continue where you stopped, give the last event's id to
-    --after. Times are in UTC.
+    --after. Times are local; --utc, JSON, --export and --since have UTC.
 
     \b
     Examples:
@@ -104,14 +105,16 @@ def events(
             print_json([_data(row) for row in _rows(database, chosen, limit)])
         elif jsonl or follow:
             try:
-                _print_lines(database, chosen, limit, jsonl=jsonl, follow=follow)
+                _print_lines(database, chosen, limit, jsonl=jsonl, follow=follow, utc=utc)
             except KeyboardInterrupt:
                 say()
         else:
             everything = since is not None or after
             rows = list(_rows(database, chosen, limit if limit is not None or everything else _LATEST))
             print_table(
-                [_shown(row) for row in rows], ("id", "created_at", "run", "turn", "type", "about"), "no such events"
+                [{**_shown(row), "created_at": clock(row["created_at"], utc=utc)} for row in rows],
+                ("id", "created_at", "run", "turn", "type", "about"),
+                "no such events",
             )
 
 
@@ -125,29 +128,31 @@ def _rows(db: Database, chosen: dict[str, Any], limit: int | None) -> Iterator[R
         chosen = {**chosen, "after": rows[-1]["id"]}
 
 
-def _print_lines(db: Database, chosen: dict[str, Any], limit: int | None, *, jsonl: bool, follow: bool) -> None:
+def _print_lines(
+    db: Database, chosen: dict[str, Any], limit: int | None, *, jsonl: bool, follow: bool, utc: bool
+) -> None:
     """Print events as lines; with `follow` go on with those that come."""
     last = chosen["after"]
     first_limit = limit if limit is not None or jsonl else _LATEST
     for row in _rows(db, chosen, first_limit):
-        _print_line(row, jsonl=jsonl)
+        _print_line(row, jsonl=jsonl, utc=utc)
         last = row["id"]
     last = max(last, db.value("select coalesce(max(id), 0) from events") if follow and not last else last)
     while follow:
         sys.stdout.flush()
         time.sleep(_POLL_S)
         for row in _rows(db, {**chosen, "after": last}, None):
-            _print_line(row, jsonl=jsonl)
+            _print_line(row, jsonl=jsonl, utc=utc)
             last = row["id"]
 
 
-def _print_line(row: Row, *, jsonl: bool) -> None:
+def _print_line(row: Row, *, jsonl: bool, utc: bool) -> None:
     if jsonl:
         print_json_text(json.dumps(_data(row), ensure_ascii=False))
         return
     shown = _shown(row)
     words = (
-        row["created_at"],
+        clock(row["created_at"], utc=utc),
         row["run"] or "-",
         "" if row["turn"] is None else f"turn {row['turn']}",
         row["type"],

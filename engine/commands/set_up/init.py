@@ -14,6 +14,7 @@ import typer
 
 from engine.cli.completion import complete_model
 from engine.cli.databases import database_or_fresh, open_to_write
+from engine.cli.environment import with_environment
 from engine.cli.options import DbOption, JsonOption
 from engine.terminal.hints import db_flag
 from engine.terminal.printing import print_json, say, visible
@@ -71,10 +72,10 @@ def init(
     writes_file = agents_md or draft
     _check(everywhere, writes_file, model, draft, may_write=asks or yes)
     found = _found(place, everywhere)
-    with database_or_fresh(db, quietly=True) as looked:
+    with database_or_fresh(db, quietly=True) as looked, with_environment(looked) as known:
         setting = None if everywhere else _instructions(looked, place)
-        chosen = agents.drafting_model(looked, model and absolute_model(model), place.root) if draft else None
-        drafter = None if everywhere or writes_file else _drafter(looked, place)
+        chosen = agents.drafting_model(known, model and absolute_model(model), place.root) if draft else None
+        drafter = None if everywhere or writes_file else _drafter(known, place)
     plan = _plan(place, found, everywhere, agents_md, chosen, setting if asks or yes else None)
     if asks:
         say("\n".join(["init will write:", *(f"  {line}" for line in plan)]))
