@@ -153,6 +153,7 @@ def quieten_libraries() -> None:
     import logging
 
     logging.lastResort = None  # it prints the records that no handler takes
+    logging.getLogger("opentelemetry").addHandler(logging.NullHandler())  # or it is told that there is no handler
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else the library warns of each process that is started
 
 

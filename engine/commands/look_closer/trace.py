@@ -83,9 +83,12 @@ def export(
       engine trace export
       engine trace export demo --endpoint http://localhost:4318 --content
     """
+    import logging
+
     from engine.errors import EngineError
     from engine.tracing.sending import exporter_to, readable, resource
 
+    logging.getLogger("opentelemetry").addHandler(logging.NullHandler())  # what failed is said below
     exporter, of = exporter_to(endpoint), resource()
     spans = _spans(run, db, content=content)
     for at in range(0, len(spans), _MOST_AT_ONCE):
