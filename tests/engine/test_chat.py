@@ -115,7 +115,7 @@ def test_ctrl_c_stops_the_turn_and_another_prompt_takes_its_place(chat: OpenChat
     at = chat("--new", "--run", "demo", "--model", script(tmp_path / "s.jsonl", SLOW))
     at.enter("Too slow", "thinking")
     at.interrupt()
-    at.expect("/resume goes on with it, a new prompt replaces it")
+    at.expect("/resume continues it, a new prompt replaces it")
     at.enter("/effort low", "effort: low")
     at.enter("/model local", "model: local")
     at.enter("Refused", "has no effort levels")  # which ends nothing
