@@ -27,7 +27,7 @@ create table if not exists loops (
     reason text,
     -- what the model answered; null: nothing so far
     answer text,
-    -- the answer as JSON, where the prompt asked for one of a schema and got it
+    -- the answer as JSON, where the prompt asked for one of a schema; it counts where the loop ended at 200 or 204
     output text constraint loops_output_json check (output is null or json_valid(output)),
     -- strikes in a row, up to its last judged turn
     streak integer not null default 0,

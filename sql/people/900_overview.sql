@@ -174,7 +174,7 @@ select
     l.sequence as loop,
     (select s.status from _prompt_statuses as s where s.loop_id = l.id) as status,
     case when l.ended_at is not null then l.answer end as answer,
-    l.output,
+    case when l.status in (200, 204) then l.output end as output,
     l.reason,
     count(t.id) as turns,
     coalesce(sum(t.prompt_tokens), 0) as prompt_tokens,

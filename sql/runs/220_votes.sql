@@ -195,14 +195,7 @@ create trigger _end_turn__end
 instead of insert on _end_turn
 begin
     update loops
-    set answer = coalesce(new.answer, answer),
-        reason = new.reason,
-        -- an answer of the form that was asked for
-        output = (
-            select v.answer
-            from votes as v
-            where v.turn_id = new.turn_id and v.voter = 'output' and v.status = new.status and v.status < 300
-        )
+    set answer = coalesce(new.answer, answer), reason = new.reason
     where id = new.loop_id and new.vote is not null;
     update turns
     set phase = 'judged',

@@ -154,6 +154,10 @@ begin
         'output', 1, json_object('source', 'output', 'attempt', a.refused + 1, 'faults', new.reading -> '$.faults')
     from _answer_attempts as a
     where a.loop_id = new.loop_id and new.reading -> '$.faults' is not null;
+    -- it counts where the loop ends well with it
+    update loops
+    set output = new.reading ->> '$.output'
+    where id = new.loop_id;
     insert into votes (turn_id, voter, vote, rank, status, reason, answer)
     select new.turn_id, 'output', 'stop', 11, new.status, null, new.reading ->> '$.output'
     where new.reading -> '$.faults' is null
