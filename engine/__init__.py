@@ -13,6 +13,7 @@ __all__ = [
     "Context",
     "Database",
     "EngineError",
+    "Entry",
     "Event",
     "FileChange",
     "LeaseHeld",
@@ -24,6 +25,7 @@ __all__ = [
     "Output",
     "Overflow",
     "PermissionDenied",
+    "Picture",
     "Proposal",
     "Result",
     "Retry",
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from .stream_events import StreamEvent
     from .tools.context import Context, NeedsApproval, Retry
     from .tools.decorating import tool
+    from .tools.results import Entry, Picture
     from .tools.toolsets import Toolset
 
     __version__: str
@@ -91,6 +94,7 @@ else:  # a type checker would take any name for one that this function knows
         "schema.registration": ("register",),
         "tools.context": ("Context", "NeedsApproval", "Retry"),
         "tools.decorating": ("tool",),
+        "tools.results": ("Entry", "Picture"),
         "tools.toolsets": ("Toolset",),
         "history.undo_results": ("FileChange", "Undone"),
     }

@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.handle import Handle
     from engine.tools.calling import Calls
     from engine.tools.context import Context
+    from engine.tools.results import Entry, Parts
     from engine.tools.tables import ToolTables
 
 Report = Callable[[Mapping[str, Any]], None]
@@ -133,7 +134,7 @@ class Functions:
         """What comes of a call, which is made now."""
         from engine.tools.calling import Broken, Calls, GivenUp, TookTooLong
         from engine.tools.context import NeedsApproval
-        from engine.tools.results import result_text
+        from engine.tools.results import parts_of, result_text
 
         def look() -> None:
             while call.said:
@@ -142,7 +143,8 @@ class Functions:
         self._calls = self._calls or Calls(self._stopped)
         try:
             result = self._calls.call(call.tool.function, call.positional, call.named, call.seconds, look)
-            ended = ended.resolved(result, result_text(result, effect["max_output"]))
+            parts = parts_of(result, call.tool.name)
+            ended = ended.resolved(parts, result_text(parts.value, effect["max_output"]))
         except TookTooLong:
             told = f"No result within {call.seconds:g} s; whether it finished is unknown."
             ended = ended.failing("timeout", told + ended.unstored)
@@ -197,11 +199,14 @@ class _Ended(NamedTuple):
     columns: Mapping[str, Any] | None = None
     question: str | None = None
     pictures: Mapping[str, bytes] = MappingProxyType({})
+    entries: tuple[Entry, ...] = ()
 
     @property
     def brings(self) -> bool:
         """Whether there is more to store than the end of the effect."""
-        return self.succeeded and bool(self.pictures or (self.tables is not None and self.tables.has_written))
+        return self.succeeded and bool(
+            self.pictures or self.entries or (self.tables is not None and self.tables.has_written)
+        )
 
     @property
     def succeeded(self) -> bool:
@@ -213,13 +218,10 @@ class _Ended(NamedTuple):
         """What is said of a call that was given up after it had written."""
         return " Nothing that it wrote by context.db was stored." if self.tables and self.tables.has_written else ""
 
-    def resolved(self, result: object, text: str) -> _Ended:
+    def resolved(self, parts: Parts, text: str) -> _Ended:
         """A call with a result, and its text."""
-        from engine.tools.results import WithPictures
-
-        pictures = result.pictures if isinstance(result, WithPictures) else {}
         columns = {"state": "resolved", "message": f"{self.detail['call']}\n{text}"}
-        return self._replace(columns=columns, pictures=pictures)
+        return self._replace(columns=columns, pictures=parts.pictures, entries=parts.entries)
 
     def failed(self, outcome: str, message: str) -> dict[str, Any]:
         """The columns of a call that failed."""
@@ -243,6 +245,7 @@ class _Ended(NamedTuple):
             self.tables.store()
         if self.pictures:
             keep_pictures(db, effect, self.pictures)
+        keep_entries(db, effect, self.entries)
         report(self.columns)
 
 
@@ -278,6 +281,21 @@ def keep_pictures(db: Handle, effect: Row, pictures: Mapping[str, bytes]) -> Non
                 writer="plugin",
                 turn=turn,
             )
+
+
+def keep_entries(db: Handle, effect: Row, entries: Sequence[Entry]) -> None:
+    """Write the entries of a result. Raises `ValidationError` (400) for a path that no tool may write, such as a file."""
+    turn = db.value("select sequence from turns where id = ?", (effect["turn_id"],))
+    for entry in entries:
+        scheme = entry.path.partition("://")[0] if "://" in entry.path else "file"
+        if scheme == "file" or not db.value(
+            "select 1 from _scheme_writers as w join schemes as s on s.name = w.scheme and s.category in ('data', 'unknown') "
+            "where w.scheme = ? and w.writer = 'plugin'",
+            (scheme,),
+        ):
+            raise ValidationError(f"entry {entry.path!r}: a tool may not write it; use a path such as known://name")
+        columns = {"path": entry.path, "body": entry.body, "visibility": entry.visibility}
+        db.insert("_write_entry", run_id=effect["run_id"], **columns, state="resolved", writer="plugin", turn=turn)
 
 
 def _not_here(detail: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import enum
+import hashlib
 import json
 import uuid
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from pathlib import PurePath
 from engine.functions.counts import counted
 from engine.models.protocol import storable
 
+_MOST_PART = 1_000_000
 NOTHING = "Done."
 """The result of a function that returns None."""
 
@@ -24,6 +26,53 @@ class WithPictures:
 
     text: str
     pictures: Mapping[str, bytes]
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """A picture that a tool returns, alone or in a list: PNG, JPEG, GIF or WebP. The next packet shows it."""
+
+    data: bytes
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """An entry of the run that a tool returns, alone or in a list, such as known://orders/A1.
+
+    It is stored with the result. `visibility` is visible, summarized or archived (None: that of its scheme).
+    """
+
+    path: str
+    body: str
+    visibility: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """What a tool returned, taken apart: what the model reads as its text, the pictures by their paths, and the entries."""
+
+    value: object
+    pictures: Mapping[str, bytes]
+    entries: tuple[Entry, ...]
+
+
+def parts_of(value: object, tool: str) -> Parts:
+    """A result taken apart; one without pictures and entries is its own text."""
+    items = list(value) if isinstance(value, list | tuple) else [value]
+    if not any(isinstance(each, Picture | Entry) for each in items):
+        return Parts(value, value.pictures if isinstance(value, WithPictures) else {}, ())
+    pictures: dict[str, bytes] = {}
+    lines: list[str] = []
+    for each in items:
+        if isinstance(each, Picture):
+            path = f"mcp://{tool}/pictures/{hashlib.sha256(each.data).hexdigest()[:16]}"
+            pictures[path] = each.data
+            lines.append(f"[picture: {path}]")
+        elif isinstance(each, Entry):
+            lines.append(f"[entry: {each.path}]")
+        else:
+            lines.append(result_text(each, _MOST_PART))
+    return Parts("\n".join(lines), pictures, tuple(each for each in items if isinstance(each, Entry)))
 
 
 class ToolFailed(Exception):  # noqa: N818 - an outcome, not a defect

@@ -1,7 +1,7 @@
 """Tools that know the call that they work for, and write the app's tables together with their result.
 
 1. What a context tells; 2. what `context.db` reads, writes and refuses; 3. one transaction with the result, or nothing;
-4. a tool that asks, or wants to be called in another way; 5. a kill at the worst moment.
+4. a tool that asks, or wants to be called in another way; 5. pictures and entries.
 
 spec: @tool_context @context_db @tool_asks
 """
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import struct
 import subprocess
 import sys
 import threading
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,17 @@ def shop(folder: Path, *tools: Callable[..., Any], **options: Any) -> Any:
                 db.execute(statement)
         yield db
     audit(folder / "t.db")
+
+
+def picture_of(size: int) -> bytes:
+    """A red PNG."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = zlib.compress((b"\0" + b"\xff\0\0" * size) * size)
+    head = struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
 def log_of(db: engine.Database) -> list[tuple[Any, ...]]:
@@ -374,3 +387,39 @@ def test_a_tool_that_wants_to_be_called_in_another_way_is_no_strike(tmp_path: Pa
             *[(400, "Give the number of the order, such as 4711.")] * 5,
             (200, "found"),
         ]
+
+
+# 5. pictures and entries
+
+
+def test_a_tool_returns_pictures_and_entries_that_are_stored_with_its_result(tmp_path: Path) -> None:
+    def show(context: engine.Context[None]) -> list[object]:
+        context.db.execute("insert into refunds (order_name) values ('A1')")
+        return [
+            "two of them",
+            engine.Picture(picture_of(2)),
+            engine.Entry("known://orders/A1", "It was refunded."),
+            {"left": 1},
+        ]
+
+    def overwrite(path: str, context: engine.Context[None]) -> engine.Entry:
+        context.db.execute("insert into refunds (order_name) values ('A2')")
+        return engine.Entry(path, "mine")
+
+    paths = ["notes.md", "run://demo", "log://turn_1/x"]
+    calls = [f"<overwrite>{path}</overwrite>{GO_ON}" for path in paths]
+    with shop(tmp_path, show, overwrite) as db:
+        db.run("Go", run="demo", model=script(tmp_path, "<show/>" + GO_ON, *calls, DONE))
+        (_, status, body), *others = log_of(db)
+        assert status == 200
+        first, text, picture, entry, left = body.split("\n")
+        assert (first, text, entry, left) == ("show()", "two of them", "[entry: known://orders/A1]", '{"left": 1}')
+        path = picture.removeprefix("[picture: ").removesuffix("]")
+        assert db.value("select count(*) from known_entries where path = ?", (path,)) == 1
+        assert db.value("select body from known_entries where path = 'known://orders/A1'") == "It was refunded."
+        told = db.value("select body from packet_texts where run = 'demo' and turn = 2 and role = 'user'")
+        assert path in told
+        refused = [body for _, status, body in others if status == 500]
+        assert len(refused) == len(paths)
+        assert "notes.md" in refused[0]
+        assert db.rows("select order_name from refunds") == [{"order_name": "A1"}]
