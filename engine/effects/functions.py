@@ -289,8 +289,8 @@ def keep_entries(db: Handle, effect: Row, entries: Sequence[Entry]) -> None:
     for entry in entries:
         scheme = entry.path.partition("://")[0] if "://" in entry.path else "file"
         if scheme == "file" or not db.value(
-            "select 1 from _scheme_writers as w join schemes as s on s.name = w.scheme and s.category in ('data', 'unknown') "
-            "where w.scheme = ? and w.writer = 'plugin'",
+            "select 1 from _scheme_writers as w join schemes as s on s.name = w.scheme "
+            "where w.scheme = ? and w.writer = 'plugin' and s.category in ('data', 'unknown')",
             (scheme,),
         ):
             raise ValidationError(f"entry {entry.path!r}: a tool may not write it; use a path such as known://name")
