@@ -64,7 +64,7 @@ def trust(
     if unknown or acts:
         say(f"{path}: trusted")
     else:
-        say(f"{path}: is your own file, or does nothing until you run something in it")
+        say(f"{path}: is yours, or contains nothing that would act")
 
 
 def _refuse(path: Path) -> NoReturn:
