@@ -324,7 +324,7 @@ def test_servers_that_fail_hinder_nobody(tmp_path: Path) -> None:
     log = driven(tmp_path, servers, "<office__price>A</office__price>", on_event=events.append)
     assert log[0][:2] == ("office__price", 200)
     told = {event["action"]: event["body"] for event in events if event["type"] == "server" and event["status"] == 502}
-    assert "the program 'no-such-program-here' is not there" in told["gone"]
+    assert "the program 'no-such-program-here' was not found" in told["gone"]
     assert "exit code 4" in told["hostile"]
     assert "no configuration in /etc/hostile" in told["hostile"]
     assert told["refused"].startswith("MCP server refused: ")
