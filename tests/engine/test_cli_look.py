@@ -501,13 +501,13 @@ def test_sql_lists_the_views_with_what_they_show(folder: Path) -> None:
     """Spec: @people_views."""
     rows = json.loads(engine(folder, "sql", "--views", "--json").stdout)
     shows = {row["view"]: row["shows"] for row in rows}
-    assert shows["_command_bodies"] == "The body of each command."
+    assert shows["processes"].startswith("The shell commands that were started")
     assert {view for view, sentence in shows.items() if not re.fullmatch(r"[A-Z].{12,}[^.:]\.", sentence)} == set()
     assert {view for view, sentence in shows.items() if "select " in sentence} == set()
     assert [*shows] == sorted(shows)
     assert not {"_begin_turn", "_answers", "_invariant_history"} & set(shows)
     table = engine(folder, "sql", "--views").stdout
-    assert re.search(r"^_command_bodies +The body of each command\.$", table, re.MULTILINE)
+    assert re.search(r"^processes +The shell commands that were started", table, re.MULTILINE)
     assert engine(folder, "sql").returncode == 2
     assert engine(folder, "sql", "--views", "select 1").returncode == 2
 
