@@ -125,6 +125,8 @@ OF_RUNS = (
     Kept("turn_errors", stays=OF_A_SENT_TURN, may=(("slug", "old.slug is null"),)),
     Kept("model_calls", stays=OF_A_RUN, may=(("state status message ended_at", "old.state = 'open'"),)),
     Kept("votes", stays=OF_A_JUDGED_TURN, taken=OF_A_JUDGED_TURN),
+    Kept("turn_seals", stays=OF_A_JUDGED_TURN, may=(("digest", "old.digest = ''"),)),
+    Kept("purged_seals", stays="true"),
     Kept(
         "acceptance_checks",
         stays=OF_A_RUN,

@@ -15,6 +15,7 @@ from engine.contract import NO_OUTPUT
 from engine.db.database import Bindings, Row
 from engine.handle import Provided
 from engine.history.past import Past
+from engine.history.seals import Seals
 from engine.tools.toolsets import own_tools
 from engine.transfer.run_files import RunFiles
 from engine.workflows.runs import WorkflowRuns
@@ -35,7 +36,7 @@ _TEXT = "a text or None"
 _CALLBACKS = dict.fromkeys(("on_event", "on_proposal", "on_driver"), "a function or None")
 
 
-class Database(Past, WorkflowRuns, RunFiles, SharedHandle):
+class Database(Past, WorkflowRuns, RunFiles, Seals, SharedHandle):
     """An open engine file, with methods for its runs. `engine.open` makes it."""
 
     @expects(prompt="a text", run=_TEXT, **_CALLBACKS)

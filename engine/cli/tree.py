@@ -88,6 +88,7 @@ REST: Mapping[str, Mapping[str, Place]] = {
         "plan": Place("look_closer.plan", "plan", "Show the plan of a run as a tree of its steps."),
         "context": Place("look_closer.context", "context", "List the entries in a run's context, now or at a turn."),
         "packet": Place("look_closer.packet", "packet", "Print exactly what the model was sent in a turn."),
+        "verify": Place("look_closer.verify", "verify", "Check that nobody changed the record of runs afterwards."),
         "events": Place("look_closer.events", "events", "List the events of the database, oldest first."),
         "trace": Place(
             "look_closer.trace",

@@ -96,7 +96,12 @@ CLOCKS = frozenset(
     ]
 )
 """The columns that hold a clock (events.id)."""
-MARKS = {("_thread_clocks", "result_id"): "effect_results"}
+MARKS = {
+    ("_thread_clocks", "result_id"): "effect_results",
+    ("turn_seals", "command_id"): "commands",
+    ("turn_seals", "resolution_id"): "resolutions",
+    ("turn_seals", "result_id"): "effect_results",
+}
 """The columns that hold the highest id so far of a table."""
 SCOPES = frozenset([("run_scopes", "scope"), ("entries", "scope"), ("nodes", "scope")])
 """The columns that hold a scope: run:N, project:N or global."""

@@ -253,4 +253,52 @@ after update of turn_id, voter, vote, rank, status, reason, answer on votes
 begin
     select raise(abort, '405 votes: the record is append-only; this value never changes');
 end;
+
+create trigger turn_seals__keep_rows
+before delete on turn_seals
+when exists (select 1 from turns where id = old.turn_id and phase = 'judged')
+begin
+    select raise(abort, '405 turn_seals: the record is append-only; only the purge of a whole run removes rows');
+end;
+
+create trigger turn_seals__keep_keys
+before insert on turn_seals
+when exists (select 1 from turn_seals where turn_id = new.turn_id)
+begin
+    select raise(abort, '405 turn_seals: the record is append-only; no row is replaced or numbered by hand');
+end;
+
+create trigger turn_seals__keep_fixed
+after update of turn_id, previous, answered, command_id, resolution_id, result_id, rowid, _rowid_,
+    oid on turn_seals
+begin
+    select raise(abort, '405 turn_seals: the record is append-only; this value never changes');
+end;
+
+create trigger turn_seals__keep_digest
+after update of digest on turn_seals
+when (old.digest = '') is not true
+begin
+    select raise(abort, '405 turn_seals: the record is append-only; this value does not change any more');
+end;
+
+create trigger purged_seals__keep_rows
+before delete on purged_seals
+when true
+begin
+    select raise(abort, '405 purged_seals: the record is append-only; only the purge of a whole run removes rows');
+end;
+
+create trigger purged_seals__keep_keys
+before insert on purged_seals
+when exists (select 1 from purged_seals where digest = new.digest)
+begin
+    select raise(abort, '405 purged_seals: the record is append-only; no row is replaced or numbered by hand');
+end;
+
+create trigger purged_seals__keep_fixed
+after update of digest, turns, purged_at on purged_seals
+begin
+    select raise(abort, '405 purged_seals: the record is append-only; this value never changes');
+end;
 -- [[[end]]]

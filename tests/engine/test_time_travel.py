@@ -150,13 +150,16 @@ def test_packets_hold_after_every_template_was_edited(
 def test_a_packet_that_was_tampered_with_is_found(db: engine.Database, sent: Path) -> None:
     guard = db.value("select sql from sqlite_schema where name = 'chunks__keep_fixed'")
     db.execute("drop trigger chunks__keep_fixed")
-    db.execute("update chunks set head = replace(head, 'Keep notes', 'Keep quiet') where head like '<prompt%'")
-    db.execute(guard)
+    changing = "update chunks set head = replace(head, ?, ?) where head like '<prompt%'"
+    db.execute(changing, ("Keep notes", "Keep quiet"))
     told = command(sent, "packet", "demo", "--verify", "--json", "--db", "t.db")
     assert told.returncode == FAILED
     assert json.loads(told.stdout) == {"run": "demo", "messages": 10, "differ": [f"user://{n}" for n in (1, 2, 3, 4)]}
     assert "4 of 10 messages are not what was sent, first the user message of turn 1" in told.stderr
     assert command(sent, "packet", "demo", "5", "--verify", "--db", "t.db").returncode == 0
+    assert [fault.turn for fault in db.verify("demo").faults] == [1, 2, 3, 4]
+    db.execute(changing, ("Keep quiet", "Keep notes"))
+    db.execute(guard)
 
 
 @pytest.mark.parametrize(

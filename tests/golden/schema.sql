@@ -666,6 +666,12 @@ CREATE TABLE proposals (
     decided_at integer
 ) strict;
 
+CREATE TABLE purged_seals (
+    digest text primary key,
+    turns integer not null,
+    purged_at integer not null
+) strict, without rowid;
+
 CREATE TABLE resolutions (
     id integer primary key,
     run_id integer not null constraint resolutions_run references runs (id) on delete cascade,
@@ -1125,6 +1131,16 @@ CREATE TABLE turn_pictures (
     primary key (turn_id, entry_id)
 ) strict, without rowid;
 
+CREATE TABLE turn_seals (
+    turn_id integer primary key constraint turn_seals_turn references turns (id) on delete cascade,
+    previous text,
+    digest text not null default '',
+    answered integer not null constraint turn_seals_answered_range check (answered in (0, 1, 2)),
+    command_id integer,
+    resolution_id integer,
+    result_id integer
+) strict;
+
 CREATE TABLE turn_transitions (
     from_phase text not null constraint turn_transitions_from references turn_phases (name),
     to_phase text not null constraint turn_transitions_to references turn_phases (name),
@@ -1295,6 +1311,8 @@ CREATE UNIQUE INDEX idx_command_policies_shipped on command_policies (program, a
 where level = 'shipped';
 
 CREATE INDEX idx_commands_failed on commands (turn_id) where state in ('failed', 'cancelled');
+
+CREATE INDEX idx_commands_from_outside on commands (run_id) where turn_id is null;
 
 CREATE UNIQUE INDEX idx_commands_request_id on commands (request_id) where request_id is not null;
 
@@ -1568,6 +1586,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _finish_effect (effect_id, state, outcome, message, detail, lease, pages)
 -- view _finish_job (effect_id, outcome, exit_code, detail, lease)
 -- view _first_decisions (proposal_id, resolution_id)
+-- view _first_digests (run_id, digest)
 -- view _forbidden_entries (command_id, path)
 -- view _forbidden_paths (command_id, path)
 -- view _forget_run (run_id)
@@ -1615,6 +1634,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _invariant_pins (run_id, path)
 -- view _invariant_places (run_id, entry_id)
 -- view _invariant_scratch (command_id)
+-- view _invariant_seals (run_id, run, turn, fault)
 -- view _invariant_settled_commands (id)
 -- view _invariant_settled_effects (id)
 -- view _job_leases (effect_id, token)
@@ -1880,6 +1900,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _scan_requests (turn_id, run_id, project_id, root)
 -- view _scans_after_children (run, run_id, turn_id, project_id, root)
 -- view _scheme_writers (scheme, writer)
+-- view _seal_turn (turn_id)
 -- view _seeing_models (pattern)
 -- view _select_event (run_id, thread)
 -- view _select_rules (loop_id, run_id, project_id, turn, prompt, prompts, context_left, room)
@@ -1975,6 +1996,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _turn_findings (turn_id, loop_id, faulty, cycles, failed, rejected, commands, acts, update_id, prose)
 -- view _turn_fingerprints (turn_id, fingerprint)
 -- view _turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
+-- view _turn_records (turn_id, record)
 -- view _turn_sections (turn_id, name, role, source, template, live, cached, stamps)
 -- view _turn_steps (turn_id, step, steps, steps_left, is_given, prompt)
 -- view _turn_tools (turn_id, ordinal, name, description, schema)
@@ -2114,6 +2136,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view run_state (run, turn, status, answer, history, unknowns, telemetry, updated_at)
 -- view run_story (run, loop, turn, place, step, kind, action, target, status, outcome, exit_code, seconds, changes, outputs, decided_by, body, message, created_at)
 -- view said (run, turn, created_at, kind, path, body)
+-- view sealed_runs (run, turns, digest)
 -- view setting_list (name, value, default, is_set, origin, source, kind, least, most, needed, meaning)
 -- view skills (name, project, description, origin, kind, source, files, chars, left_out, problem, added_by, changed_at)
 -- view span_texts (run, key, attributes)
@@ -2129,6 +2152,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view tool_choices (run, loop, tool, reason, found_by, score, most, embedder)
 -- view tool_list (name, source, server, offered, modes, hidden_by, calls, last_called_at, meaning, schema)
 -- view tree_runs (top, run, level, tree, run_id)
+-- view turn_records (run, turn, record, digest)
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase, created_at, ended_at)
 -- view unconfirmed_settings (name, value, source)
 -- view undoable_edits (run, turn, action, path, change, unchanged, command_id, edit_id, child)
@@ -2239,6 +2263,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _finish_effect__finish on _finish_effect
 -- trigger _finish_job__finish on _finish_job
 -- trigger _finish_job__guard on _finish_job
+-- trigger _forget_run__keep_digest on _forget_run
 -- trigger _forget_run__relations on _forget_run
 -- trigger _forget_run__tell on _forget_run
 -- trigger _forget_unused__discovery on _forget_unused
@@ -2316,6 +2341,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _run_set__run on _run_set
 -- trigger _run_think__run on _run_think
 -- trigger _run_update__run on _run_update
+-- trigger _seal_turn__seal on _seal_turn
 -- trigger _select_event__select on _select_event
 -- trigger _select_rules__select on _select_rules
 -- trigger _set_layer__keep on _set_layer
@@ -2468,6 +2494,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger proposals__keep_rows on proposals
 -- trigger proposals__keep_state on proposals
 -- trigger proposals__record_cancelling on proposals
+-- trigger purged_seals__keep_fixed on purged_seals
+-- trigger purged_seals__keep_keys on purged_seals
+-- trigger purged_seals__keep_rows on purged_seals
 -- trigger resolutions__decide on resolutions
 -- trigger resolutions__keep_created_at on resolutions
 -- trigger resolutions__keep_fixed on resolutions
@@ -2533,6 +2562,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger turn_pictures__keep_fixed on turn_pictures
 -- trigger turn_pictures__keep_keys on turn_pictures
 -- trigger turn_pictures__keep_rows on turn_pictures
+-- trigger turn_seals__keep_digest on turn_seals
+-- trigger turn_seals__keep_fixed on turn_seals
+-- trigger turn_seals__keep_keys on turn_seals
+-- trigger turn_seals__keep_rows on turn_seals
 -- trigger turns__guard_lease on turns
 -- trigger turns__guard_lease_on_begin on turns
 -- trigger turns__guard_transition on turns
@@ -2545,6 +2578,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger turns__keep_phase on turns
 -- trigger turns__keep_response on turns
 -- trigger turns__keep_rows on turns
+-- trigger turns__seal on turns
 -- trigger turns__take_response on turns
 -- trigger undone_edits__keep_fixed on undone_edits
 -- trigger undone_edits__keep_rows on undone_edits

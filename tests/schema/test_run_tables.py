@@ -27,14 +27,14 @@ from engine.transfer.plan import (
 OF_THE_FILE = frozenset(
     [
         "_entry_actions", "_explained_lines", "_function_tools", "_graph_changes", "_purges", "_result_statuses",
-        "_rule_candidates", "_rule_drafts", "_rule_hits", "_search_clock", "_search_ranks", "_skills", "bracket_rules",
-        "brackets", "categories", "content_search", "engine_meta", "engine_modules", "engine_objects", "executor_models",
-        "file_constraints", "file_stats", "loop_transitions", "mcp_items", "model_failures", "model_tiers", "models",
-        "modes", "module_offers", "node_statuses", "outcomes", "packet_sections", "personas", "rule_brackets",
-        "rule_domains", "rule_keywords", "rule_sets", "rule_sources", "run_options", "run_transitions", "schemes",
-        "search_rankers", "search_texts", "setting_layers", "settings", "star_command_rules", "star_commands", "states",
-        "statuses", "step_states", "test_programs", "thread_events", "tools", "turn_phases", "turn_transitions",
-        "visibilities", "writer_tiers",
+        "_rule_candidates", "_rule_drafts", "_rule_hits", "_search_clock", "_search_ranks", "_skills",
+        "bracket_rules", "brackets", "categories", "content_search", "engine_meta", "engine_modules",
+        "engine_objects", "executor_models", "file_constraints", "file_stats", "loop_transitions", "mcp_items",
+        "model_failures", "model_tiers", "models", "modes", "module_offers", "node_statuses", "outcomes",
+        "packet_sections", "personas", "purged_seals", "rule_brackets", "rule_domains", "rule_keywords", "rule_sets",
+        "rule_sources", "run_options", "run_transitions", "schemes", "search_rankers", "search_texts",
+        "setting_layers", "settings", "star_command_rules", "star_commands", "states", "statuses", "step_states",
+        "test_programs", "thread_events", "tools", "turn_phases", "turn_transitions", "visibilities", "writer_tiers",
     ]
 )  # fmt: skip
 """The tables that belong to the file, its projects and its models. A new table is here, or a run brings its rows along."""

@@ -5,8 +5,6 @@ spec: @purge @several_files
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -138,6 +136,7 @@ def _purge_old(files: list[Path], db: Path | None, wanted: _Wanted, *, dry_run: 
     from engine.cli.files_argument import places
     from engine.db.purging import purge_before
     from engine.errors import EngineError, ValidationError
+    from engine.terminal.counter_line import counter_line
     from engine.terminal.exit_codes import FAILED
     from engine.terminal.printing import print_json
     from engine.terminal.questions import at_terminal, end_unless_yes
@@ -153,7 +152,7 @@ def _purge_old(files: list[Path], db: Path | None, wanted: _Wanted, *, dry_run: 
             end_unless_yes(f"Remove {told}, for good?")
     for path in found:
         try:
-            with _progress("purging") as tell, open_to_write(path) as database:
+            with counter_line("purging") as tell, open_to_write(path) as database:
                 gone = purge_before(database, days, archived=archived, dry_run=dry_run, progress=tell)
             rows.append(_Row(str(path), gone.runs, gone.freed))
         except EngineError as error:
@@ -213,25 +212,3 @@ def _told(runs: list[str], *, dry_run: bool) -> str:
         return "no run is that old"
     more = f" and {len(runs) - _NAMED} more" if len(runs) > _NAMED else ""
     return f"{'would purge' if dry_run else 'purged'} {', '.join(runs[:_NAMED])}{more}"
-
-
-@contextmanager
-def _progress(verb: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Shows how many runs of how many are done, in one line on a terminal; elsewhere nothing."""
-    import sys
-
-    from engine.terminal.printing import visible
-
-    if not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-
-    def tell(done: int, of: int, run: str) -> None:
-        sys.stderr.write(f"\r\x1b[K{verb} {done + 1} of {of}: {visible(run)[:60]}")
-        sys.stderr.flush()
-
-    try:
-        yield tell
-    finally:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
