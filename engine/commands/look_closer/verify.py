@@ -37,7 +37,7 @@ def verify(
     """Check that nobody changed the record of runs afterwards.
 
     Each turn is sealed when it ends: a SHA-256 over its packet, response, commands, decisions and effects, and over the
-    seal of the turn before it. If a turn differs, the command names that turn and exits with 1. Whoever can write the file
+    seal of the turn before it. If a turn differs, the command names that turn and exits with 1. Somebody who writes the file
     could forge the record and its seals. So keep the last seal in another place, or sign it.
 
     \b
