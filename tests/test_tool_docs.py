@@ -42,7 +42,7 @@ def test_the_system_text_with_all_tools_stays_small() -> None:
     template = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False).from_string(
         (TEMPLATES / "system.md.j2").read_text(encoding="utf-8")
     )
-    text = template.render(tools=tools, persona=persona, native=1, anchors=0, untold=None)
+    text = template.render(tools=tools, persona=persona, native=1, anchors=0, untold=None, plain=0)
     assert len(text) < SYSTEM_CHARACTERS
     assert "<!--" not in text
     assert "\n\n\n" not in text

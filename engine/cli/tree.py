@@ -151,7 +151,7 @@ OPTIONS: Mapping[str, frozenset[str]] = {
         "Model": "effort temperature persona system-prompt cache key-from",
         "Limits": "max-seconds context-limit condense-ratio narrow-tools",
         "Safety": "sandbox network domains no-web no-repo no-interaction no-proposals overwrite-unseen",
-        "Output": "keep-output stdin wait demo",
+        "Output": "schema output-attempts output input keep-output stdin wait demo",
         "Delegation": "max-depth",
         "Checks": "accept-command accept-attempts accept-model accept",
     }.items()

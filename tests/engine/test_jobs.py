@@ -386,7 +386,7 @@ def test_another_handle_follows_a_job_and_cancels_what_runs(elsewhere: tuple[eng
     assert row["outcome"] == "cancelled"
     assert "stopped by Ada" in row["message"]
     assert "fore\n" in [piece["text"] for piece in db.output("demo", fore)]
-    with pytest.raises(NotFound, match="is no command"):
+    with pytest.raises(NotFound, match="is neither a command"):
         db.output("demo", "known://x")
     with pytest.raises(NotFound, match="no such run"):
         db.output("nobody", path)
@@ -441,7 +441,7 @@ def test_a_hundred_megabytes_enter_neither_memory_nor_file(db: engine.Database, 
     assert text.startswith("first\n012")
     assert text.endswith("bcde\nlast\n")
     assert len(text) < 1_001_000
-    assert "left out of its output: 103,857,611 bytes, all of it is kept" in str(
+    assert "left out of its output: 103,857,611 bytes, the person has all of it" in str(
         db.value("select message from commands where action = 'sh' and turn_id = 1")
     )
     assert max(len(packet(db, turn)) for turn in (2, 3)) < 50_000

@@ -279,7 +279,7 @@ def test_a_run_that_others_came_from_is_not_moved(db: engine.Database, tmp_path:
         with pytest.raises(Conflict, match="fork"):
             db.move_run("demo", there)
         assert [row.run for row in there.runs()] == ["first"]
-    with pytest.raises(Conflict, match="the file that"):
+    with pytest.raises(Conflict, match="already contains run demo"):
         db.move_run("demo", db)
 
 
