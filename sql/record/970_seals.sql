@@ -289,8 +289,8 @@ from (
             when exists (select 1 from turns as o where o.run_id = r.id and o.sequence < t.sequence)
                 and not exists (select 1 from turns as o where o.run_id = r.id and o.sequence = t.sequence - 1)
                 then 'turn ' || (t.sequence - 1) || ' is gone'
-            when d.record is null then 'the seal of the turn before it is gone'
-            when text_digest(d.record || char(10)) <> s.digest then 'its record is not what was sealed'
+            when (select text_digest(record || char(10)) from _turn_records where turn_id = t.id) is not s.digest
+                then 'its record is not what was sealed'
             when exists (
                 select 1
                 from packet_texts as k
@@ -308,7 +308,6 @@ from (
     from runs as r
     join turns as t on t.run_id = r.id and t.phase = 'judged'
     left join turn_seals as s on s.turn_id = t.id
-    left join _turn_records as d on d.turn_id = t.id
     union all
     select r.id, r.alias, r.next_turn - 1, 'turn ' || (r.next_turn - 1) || ' is gone'
     from runs as r

@@ -246,7 +246,7 @@ def _tell(done: Undone, as_json: bool) -> None:
         if done.status >= 400:
             print_error(f"run {done.run!r}: {done.message}")
         else:
-            say(f"{done.run}: another process drives itand will do this as soon as the model has answered", "yellow")
+            say(f"{done.run}: another process drives it and will do this as soon as the model has answered", "yellow")
         raise typer.Exit(exit_code(done.status))
 
 
