@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from engine.errors import Conflict, NotFound, PermissionDenied, ValidationError
 from engine.system.durable import held_folder, real_path
 from engine.system.own_files import OwnFiles
+from engine.trust import trusted_folders
 
 from .listing import is_protected, is_unicode
 from .membership import KeyFiles
@@ -40,6 +41,7 @@ class RootPaths:
             raise ValidationError(f"not a folder: {str(root)!r}; give a project's folder as root") from error
         self.root = Path(os.path.realpath(root))
         self._own = OwnFiles(database)
+        self._trusted = [folder for folder in trusted_folders.inside(self.root) if folder != self.root]
 
     def resolve(self, path: str) -> Path:
         """The real path of `path`, which need not exist; raises `PermissionDenied` (403) for a path that is refused."""
@@ -56,7 +58,7 @@ class RootPaths:
             raise self._refusal(path, "it is the root itself")
         if is_linked and is_protected(place.relative_to(self.root).parts):
             raise self._refusal(path, "it leads into .git or .engine")
-        if self._own.hold(place):
+        if self._own.hold(place) or any(place.is_relative_to(folder) for folder in self._trusted):
             raise PermissionDenied(f"{path!r} is refused: it belongs to the engine, which alone may change it")
         return place
 

@@ -23,6 +23,7 @@ from engine.processes.confinement import ALL_NETWORK, Confined, Confinement
 from engine.processes.guard import IF_THERE
 from engine.system.places import home_folder, temporary_folder
 from engine.system.secrets import masked
+from engine.trust import trusted_folders
 
 from . import bridge
 from .proxy import Proxy
@@ -56,10 +57,15 @@ class Bubblewrap:
 
     @contextmanager
     def confine(self, asked: Confinement) -> Iterator[Confined]:
-        """See `Sandbox`. Raises `ValidationError` (400) for a root that is the whole file system."""
+        """See `Sandbox`. Raises `ValidationError` (400) for a root that is the whole file system, or of `ENGINE_TRUST`."""
         root = Path(os.path.realpath(asked.root))
         if root == Path("/"):
             raise ValidationError("the root is the whole file system, which no sandbox can protect; choose a folder")
+        if asked.writable and root in trusted_folders.inside(root):
+            raise ValidationError(
+                f"{trusted_folders.VARIABLE} names {root}, the folder of the run, and a command could put a database there; "
+                "keep databases in a folder of their own"
+            )
         seen = partial(look, root, asked.database, asked.shown)
         with ExitStack() as stack:
             found = stack.enter_context(stand_ins(root, seen)) if asked.writable else seen(frozenset())

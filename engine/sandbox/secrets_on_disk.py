@@ -18,6 +18,7 @@ from engine.system.durable import real_path
 from engine.system.locate import FOLDER
 from engine.system.own_files import ENDINGS, identity
 from engine.system.places import home_folder
+from engine.trust import trusted_folders
 
 from .git_hooks import HookFolders
 
@@ -80,6 +81,7 @@ def look(root: Path, database: Path | None, shown: Sequence[str], made: Set[Path
                 found.files.add(real)
     own = [] if database is None else [Path(f"{os.path.realpath(database)}{ending}") for ending in ENDINGS]
     _hide_own(found, root, own)
+    _hide_trusted(found, root)
     found.files |= _other_names(root, found.files | set(own))
     for place in found.kept | found.placeholders | found.empty:
         found.anchored |= set(place.parents)
@@ -238,6 +240,18 @@ def _guard_hooks(found: Findings, root: Path, named: Path) -> None:
     while not named.parent.exists():
         named = named.parent
     found.empty.add(named)
+
+
+def _hide_trusted(found: Findings, root: Path) -> None:
+    """Hide the folders of `ENGINE_TRUST`, and let none be put where one is missing."""
+    for folder in trusted_folders.inside(root):
+        if found.has(folder):
+            (found.folders if folder.is_dir() else found.files).add(folder)
+        else:
+            while not folder.parent.exists():
+                folder = folder.parent
+            found.empty.add(folder)
+        found.anchored |= set(folder.parents)
 
 
 def _hide_own(found: Findings, root: Path, own: Sequence[Path]) -> None:

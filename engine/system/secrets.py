@@ -26,6 +26,8 @@ _NAME = re.compile(
 _HARMLESS = frozenset(
     {"PWD", "OLDPWD", "HOME", "PATH", "SHELL", "USER", "LOGNAME", "LANG", "LC_ALL", "TERM", "TMPDIR", "SSH_AUTH_SOCK"}
 )
+_WITHHELD = frozenset({"ENGINE_TRUST"})
+"""Variables of the engine alone: what a command starts shall not take a file for this user's."""
 _USER_IN_URL = re.compile(r"(?<=//)[^\s/?#@'\"]+@")
 _IN_URL = re.compile(r"//(?!git@)[^\s/?#@'\"]+@|^[^\s/?#@:]+:[^\s/?#@]+@[\w.-]+(:\d+)?/?$")
 _KEY_SHAPED = re.compile(
@@ -48,13 +50,16 @@ def is_secret(name: str, value: str) -> bool:
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ` without secrets, and without variables in which the value of one of them stands again."""
+    """`environ` without secrets, and without variables in which the value of one of them stands again.
+
+    What loosens a guard of the engine for a person is left out, too.
+    """
     secret = {name for name, value in environ.items() if is_secret(name, value)}
     values = [value for name, value in environ.items() if name in secret and len(value) >= _SHORTEST] + [*_learnt]
     return {
         name: value
         for name, value in environ.items()
-        if name not in secret and (name in _HARMLESS or not any(each in value for each in values))
+        if name not in secret | _WITHHELD and (name in _HARMLESS or not any(each in value for each in values))
     }
 
 

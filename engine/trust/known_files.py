@@ -96,12 +96,11 @@ class ForeignFile(PermissionDenied):
 def _not_counted(path: Path) -> str:
     """Why a folder that `ENGINE_TRUST` names does not count, where the file lies in it or nothing there counts."""
     folders = trusted_folders.named()
-    here = os.path.dirname(os.path.realpath(path))
+    real = os.path.realpath(path)
+    here = os.path.dirname(real)
     for folder in folders:
         if os.path.realpath(folder) == here or not os.path.isabs(folder):
-            reason = (
-                trusted_folders.reason_against(folder) or "holds this file under another name, or as another user's"
-            )
+            reason = trusted_folders.reason_against(folder) or trusted_folders.fault_of(real)
             return f"; {trusted_folders.VARIABLE}: {folder!r} {reason}"
     return ""
 

@@ -13,6 +13,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from engine.system.locate import FOLDER
+from engine.system.own_files import ENDINGS
 from engine.system.places import is_own
 
 VARIABLE = "ENGINE_TRUST"
@@ -26,16 +28,43 @@ def named() -> list[str]:
 def holds(file: str) -> bool:
     """Whether a file lies directly in a folder that counts. `file` is its path as SQLite opened it, with all links followed.
 
-    A file of somebody else, one that others can write, one with a second name and one behind a link do not count.
+    A file of somebody else, one that others can write, one with a second name and one behind a link do not count, nor does
+    one with such a log.
     """
     folder = os.path.dirname(file)
-    if folder not in named() or os.path.realpath(file) != file or reason_against(folder) is not None:
-        return False
-    try:
-        found = os.lstat(file)
-    except OSError:
-        return False
-    return stat.S_ISREG(found.st_mode) and is_own(found) and found.st_nlink == 1
+    return folder in named() and reason_against(folder) is None and fault_of(file) is None
+
+
+def fault_of(file: str) -> str | None:
+    """Why a file in a folder that counts does not count, as the end of a sentence about the folder; None for one that does.
+
+    In a folder `.engine` the engine makes files that nobody else may even read, which a clone does not.
+    """
+    if os.path.realpath(file) != file:
+        return "holds a link in the place of this file"
+    for ending in ENDINGS:
+        try:
+            found = os.lstat(file + ending)
+        except FileNotFoundError:
+            if ending:
+                continue
+            return "does not hold this file"
+        except OSError as error:
+            return f"holds this file, which cannot be looked at ({error.strerror})"
+        name = os.path.basename(file) + ending
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+            return f"holds {name} under another name, too, or as a link"
+        if not is_own(found):
+            return f"holds {name}, which belongs to another user, or can be written by others; chmod go-w"
+        if os.path.basename(os.path.dirname(file)) == FOLDER and found.st_mode & 0o077:
+            return f"holds {name}, which others can read, as if it came with a clone; if your engine made it, chmod 600"
+    return None
+
+
+def inside(root: Path) -> list[Path]:
+    """The folders that the variable names in the folder `root`, a real path, or that are it: no run may write there."""
+    folders = (Path(folder) for folder in named() if os.path.realpath(folder) == folder)
+    return [folder for folder in folders if folder.is_relative_to(root)]
 
 
 def reason_against(folder: str) -> str | None:

@@ -1,7 +1,8 @@
 """`ENGINE_TRUST` lets files act that a container has made before, and no others.
 
 1. A file that was made in one container is driven in the next. 2. Whatever leads another file into the folder, or the folder
-to another place, does not count. 3. Nobody but the environment says which folder counts.
+to another place, does not count. 3. Nobody but the environment says which folder counts. 4. No run writes there, and no
+command sees the variable.
 
 spec: @trusted_folders
 """
@@ -15,10 +16,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from engine_cli import ENGINE, engine, environment, script
+from engine_cli import ENGINE, SECONDS, engine, environment, script
+from sandboxed import require_sandbox
 from test_foreign_files import WRITES, accepted, planted
 
 import engine as library
+from engine.processes.shell import run_process
+from engine.project.root_paths import RootPaths
+from engine.sandbox import Confinement, find
 from engine.trust import trusted_folders
 from engine.trust.known_files import ForeignFile
 
@@ -133,6 +138,24 @@ def _in_a_folder_that_is(mode: int) -> Callable[[Path], Path]:
     return loosen
 
 
+def _with_a_log(make: Callable[[Path], object]) -> Callable[[Path], Path]:
+    def plant(path: Path) -> Path:
+        make(Path(f"{path}-wal"))
+        return path
+
+    return plant
+
+
+def _log_that_its_group_may_write(log: Path) -> None:
+    log.write_bytes(bytes(32))  # SQLite gives an empty one the mode of its database
+    log.chmod(0o664)
+
+
+def _log_with_a_second_name(log: Path) -> None:
+    log.touch()
+    os.link(log, log.parent.parent / "log")
+
+
 def _below_a_folder_that_all_may_write(path: Path) -> Path:
     path.parent.parent.chmod(0o777)
     return path
@@ -144,6 +167,8 @@ WAYS: dict[str, Callable[[Path], Path]] = {
     "a file that has another name, too": _with_a_second_name,
     "a file that its group may write": _writable(0o664),
     "a file that all may write": _writable(0o646),
+    "a log that its group may write": _with_a_log(_log_that_its_group_may_write),
+    "a log that has another name, too": _with_a_log(_log_with_a_second_name),
     "a folder that its group may write": _in_a_folder_that_is(0o775),
     "a folder that all may write": _in_a_folder_that_is(0o777),
     "a folder like /tmp": _in_a_folder_that_is(0o1777),
@@ -245,3 +270,101 @@ def test_doctor_says_which_folders_count(volume: Path) -> None:
     told = engine(volume, "doctor", env=_state() | {"ENGINE_TRUST": f"relative:{volume}"}).stdout
     assert f"ENGINE_TRUST: {volume}" in " ".join(told.split())
     assert "'relative' is no absolute path without dots" in " ".join(told.split())
+
+
+def test_a_file_that_came_with_a_clone_does_not_count(volume: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repository can bring `.engine/engine.db` along: a clone into an empty volume fills the folder that is named."""
+    path, folder = foreign(volume), volume / ".engine"
+    folder.mkdir()
+    path = path.rename(folder / "engine.db")
+    path.chmod(0o644)
+    monkeypatch.setenv("ENGINE_TRUST", str(folder))
+    with pytest.raises(
+        ForeignFile, match=r"ENGINE_TRUST: .*engine\.db, which others can read, as if it came with a clone"
+    ):
+        library.open(path)
+    path.chmod(0o600)
+    assert drives(path)
+
+
+def test_commands_do_not_get_the_variable(volume: Path) -> None:
+    """Neither as theirs nor from the engine's process, sandboxed or not."""
+    work = volume / "work"
+    work.mkdir()
+    look = 'echo "own:$ENGINE_TRUST." > seen; cat /proc/[0-9]*/environ 2>/dev/null | grep -az ^ENGINE_TRUST= >> seen'
+    model = script(volume / "s.jsonl", [f"<sh>{look}</sh>", '<update status="200">Done.</update>'])
+    for kind in ("off", *(["bubblewrap"] if find("bubblewrap")[1] is None else [])):
+        words = ["run", "--model", model, "--yolo", "--sandbox", kind, "--db", str(volume / f"{kind}.db"), "Look"]
+        done = engine(work, *words, env=_state() | {"ENGINE_TRUST": str(volume)})
+        assert done.returncode == 0, done.stderr
+        seen = (work / "seen").read_text()
+        assert "own:." in seen
+        assert str(volume) not in seen
+        (work / "seen").unlink()
+
+
+@pytest.mark.parametrize("is_there", ["all of it", "the folder above", "nothing"])
+def test_no_sandboxed_command_puts_a_database_into_the_folder(
+    volume: Path, monkeypatch: pytest.MonkeyPatch, is_there: str
+) -> None:
+    require_sandbox()
+    folder = volume / "below" / "kept"
+    if is_there != "nothing":
+        folder.parent.mkdir()
+    if is_there == "all of it":
+        folder.mkdir()
+        (folder / "agent.db").write_bytes(b"as it was")
+    monkeypatch.setenv("ENGINE_TRUST", str(folder))
+    attack = (
+        "cat below/kept/agent.db; echo evil > below/kept/agent.db; echo evil > below/kept/other.db; "
+        "mv below/kept below/old; mv below old; rm -r below; mkdir -p below/kept; "
+        "echo evil > below/kept/agent.db; echo evil > below/kept/new.db; touch tried"
+    )
+    sandbox, _ = find("bubblewrap")
+    assert sandbox is not None
+    said: list[str] = []
+    with sandbox.confine(Confinement(volume, writable=True)) as confined:
+        run_process(
+            attack,
+            cwd=volume,
+            timeout_s=SECONDS,
+            on_start=lambda _: None,
+            on_output=lambda _, text: said.append(text),
+            confined=confined,
+        )
+    assert (volume / "tried").exists(), said
+    assert "as it was" not in "".join(said)
+    found = {path.name: path.read_bytes() for path in folder.glob("*")}
+    assert found == ({"agent.db": b"as it was"} if is_there == "all of it" else {})
+
+
+def test_no_command_is_sandboxed_in_a_folder_that_counts(volume: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It could put another database beside its own."""
+    require_sandbox()
+    monkeypatch.setenv("ENGINE_TRUST", str(volume))
+    sandbox, _ = find("bubblewrap")
+    assert sandbox is not None
+    with (
+        pytest.raises(library.ValidationError, match="keep databases in a folder of their own"),
+        sandbox.confine(Confinement(volume, writable=True)),
+    ):
+        pass
+
+
+def test_no_verb_leads_into_the_folder(volume: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (volume / "kept").mkdir()
+    (volume / "link").symlink_to(volume / "kept")
+    (volume / "evil").write_bytes(b"SQLite format 3\0")
+    monkeypatch.setenv("ENGINE_TRUST", str(volume / "kept"))
+    paths = RootPaths(volume)
+    for name in ("kept", "kept/agent.db", "./kept/new/agent.db", "link/agent.db"):
+        with pytest.raises(library.PermissionDenied, match="belongs to the engine"):
+            paths.resolve(name)
+    assert paths.resolve("evil") == volume / "evil"
+
+
+def test_what_is_forgotten_is_told_to_count_still(volume: Path) -> None:
+    path = foreign(volume)
+    words = ("trust", "--forget", "--db", str(path))
+    assert "because ENGINE_TRUST names" in engine(volume, *words, env=_state() | {"ENGINE_TRUST": str(volume)}).stderr
+    assert "no longer trusted" in engine(volume, *words, env=_state()).stderr

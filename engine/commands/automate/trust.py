@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -34,11 +35,13 @@ def trust(
     """
     from engine.api import trust as trusting
     from engine.system.locate import database_to_read
+    from engine.trust import trusted_folders
 
     path = database_to_read(db, Path.cwd())
     if forget:
         trusting.forget(path)
-        say(f"{path}: no longer trusted")
+        counts = trusted_folders.holds(os.path.realpath(path))
+        say(f"{path}: {_STILL_YOURS if counts else 'no longer trusted'}")
         return
     with look_at(path) as database:
         unknown, digest = database.unknown, database.unknown_digest
@@ -74,6 +77,7 @@ def _refuse(path: Path) -> NoReturn:
     raise PermissionDenied(f"{path}: not trusted; to trust it as shown: engine trust --yes")
 
 
+_STILL_YOURS = "still counts as yours, because ENGINE_TRUST names its folder; move the file, or unset the variable"
 _COLUMNS = ("kind", "run", "what")
 
 
