@@ -7,6 +7,7 @@ spec: @context_db
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +26,8 @@ _READING = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_RECURSIVE})
 _WRITING = {apsw.SQLITE_INSERT: "insert into", apsw.SQLITE_UPDATE: "update", apsw.SQLITE_DELETE: "delete from"}
 _ACTING_FUNCTIONS = REACHING_FUNCTIONS | {"late_call", "needs_module", "fail"}
 """Functions that do something in the file, or outside of it."""
+_CALL = r"""{}["'`\]]?(?:\s|--[^\n]*|/\*(?s:.*?)\*/)*\("""
+"""A call in the text of a statement, with whatever may stand between the name and its arguments."""
 _UNKNOWN = ("no such function", "no such table", "no such module", "no such collation", "unknown database")
 
 
@@ -82,7 +85,7 @@ def _use(connection: apsw.Connection, sql: str, bindings: Bindings) -> Use:
 
     def judge(*action: Any) -> int:
         seen.append((action[0], str(action[1]).lower()))
-        if (what := _refusal(*action)) is not None:
+        if (what := _refusal(sql, *action)) is not None:
             refused.append(what)
             return apsw.SQLITE_DENY
         return apsw.SQLITE_OK
@@ -116,15 +119,20 @@ def _use(connection: apsw.Connection, sql: str, bindings: Bindings) -> Use:
     return Use(writes[0], any(code == apsw.SQLITE_READ and name not in names for code, name in seen))
 
 
-def _refusal(code: int, first: str | None, second: str | None, database: str | None, inside: str | None) -> str | None:
+def _refusal(
+    sql: str, code: int, first: str | None, second: str | None, database: str | None, inside: str | None
+) -> str | None:
     """What is refused of an action, as SQLite tells its authorizer; None for what a tool may do.
 
-    `inside` is the trigger or view that does it: what the app has written into the schema is the app's.
+    `inside` is the trigger or view that does it: what the app has written into the schema is the app's. It is the name of a
+    part of the statement too (`with a as …`), so a function counts as one of the schema only where the text calls none.
     """
     if code in _READING or code == apsw.SQLITE_READ:
         return None
     if code == apsw.SQLITE_FUNCTION:
-        return f"{second}()" if inside is None and str(second).lower() in _ACTING_FUNCTIONS else None
+        name = str(second).lower()
+        is_own = name in _ACTING_FUNCTIONS and (inside is None or re.search(_CALL.format(name), sql, re.IGNORECASE))
+        return f"{second}()" if is_own else None
     table = str(first)
     if code in _WRITING:
         is_engines = table.lower() in installed().fresh.by_name or table.lower().startswith("sqlite_")

@@ -135,4 +135,8 @@ def _name(hint: Any) -> str:
 
 
 def _line(error: object) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    try:
+        text = str(error)
+    except Exception:  # the class of an app
+        text = ""
+    return " ".join(text.split())[:300].encode("utf-8", "replace").decode() or type(error).__name__

@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.errors import Conflict, Overflow, ValidationError
+from engine.errors import Conflict, EngineError, Overflow
 
 if TYPE_CHECKING:
     from engine.db.database import Bindings, Row, Store
     from engine.db.own_tables import OwnTables
 
 _MOST_STEPS = 1_000
+_LOOK_SECONDS = 0.01
+_OVER = "context.db: the call of this tool is over; nothing is stored any more"
 
 
 class Changed(Exception):  # noqa: N818 - an outcome, not a defect
@@ -59,6 +62,7 @@ class ToolTables:
         self._steps: list[_Step] = []
         self._lock = threading.Lock()
         self._is_over = False
+        self._is_running = False
 
     def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """The rows of one statement, each a dict: of a select, or of an insert, update or delete that has returning.
@@ -94,8 +98,11 @@ class ToolTables:
         return any(step.writes for step in self._steps)
 
     def end(self) -> None:
-        """Take nothing more: the tool has a result, or will have none."""
+        """Take nothing more: the tool has a result, or will have none. A statement that still runs is ended."""
         self._is_over = True
+        while self._is_running:
+            self._db.connection.interrupt()
+            time.sleep(_LOOK_SECONDS)
 
     def store(self) -> None:
         """Do what the tool has done, in the transaction that is open; raises `Changed`."""
@@ -103,7 +110,7 @@ class ToolTables:
             for step in self._steps:
                 try:
                     rows = step.run(self._db)
-                except ValidationError as error:
+                except EngineError as error:  # whatever status a trigger of the app gives it
                     raise Changed from error
                 if step.told is not None and step.told != _digest(rows):
                     raise Changed
@@ -112,7 +119,7 @@ class ToolTables:
         with self._turn():
             use = self._own.use(self._db, sql, values[0])
             step = _Step(sql, values, use.writes)
-            rows = self._try(step) if use.writes or self.has_written else step.run(self._db)
+            rows = self._try(step) if use.writes or self.has_written else self._run(step)
             if use.writes or use.reads_own:
                 told = _digest(rows) if tells else None
                 self._steps.append(step._replace(told=told))
@@ -123,16 +130,25 @@ class ToolTables:
             with self._db.transaction():
                 for before in self._steps:
                     if before.writes:
-                        before.run(self._db)
-                raise _Undone(step.run(self._db))
+                        self._run(before)
+                raise _Undone(self._run(step))
         except _Undone as undone:
             return undone.rows
+
+    def _run(self, step: _Step) -> list[Row]:
+        self._is_running = True
+        try:
+            if self._is_over:
+                raise Conflict(_OVER)
+            return step.run(self._db)
+        finally:
+            self._is_running = False
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
         with self._lock:
             if self._is_over:
-                raise Conflict("context.db: the call of this tool is over; nothing is stored any more")
+                raise Conflict(_OVER)
             if self._db.in_transaction:
                 raise Conflict(
                     "context.db: use it outside of the transaction that is open; it is stored in one of its own"
@@ -144,7 +160,13 @@ class ToolTables:
 
 def _kept(bindings: Bindings) -> Bindings:
     """The values as they are now."""
-    return dict(bindings) if isinstance(bindings, Mapping) else tuple(bindings)
+    if isinstance(bindings, Mapping):
+        return {name: _fixed(value) for name, value in bindings.items()}
+    return tuple(map(_fixed, bindings))
+
+
+def _fixed(value: Any) -> Any:
+    return bytes(value) if isinstance(value, bytearray | memoryview) else value
 
 
 def _digest(rows: list[Row]) -> bytes:

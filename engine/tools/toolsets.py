@@ -33,6 +33,8 @@ class Toolset:
             raise ValueError(f"toolset {self.name!r}: a name is of letters, digits, _ and -, and begins with a letter")
         if callable(self.tools) or isinstance(self.tools, str):
             raise TypeError(f"toolset {self.name!r}: tools is a list of functions, not {self.tools!r}")
+        if self.when is not None and not isinstance(self.when, str):
+            raise TypeError(f"toolset {self.name!r}: when is a select as text, not {self.when!r}")
         object.__setattr__(self, "tools", tuple(self.tools))
 
 

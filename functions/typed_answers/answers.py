@@ -89,19 +89,24 @@ def _may_be_text(schema: Schema, text: str) -> bool:
         return False
     if text.startswith(("{", "[")):
         return bool(schema.get("type") == "string")
-    return _speaks_of_texts(schema, schema, 0)
+    return _speaks_of_texts(schema)
 
 
-def _speaks_of_texts(root: Schema, schema: Schema, depth: int) -> bool:
-    if not isinstance(schema, dict) or depth > 8:
-        return False
-    if "type" in schema and "string" in ([schema["type"]] if isinstance(schema["type"], str) else schema["type"]):
-        return True
-    if any(isinstance(each, str) for each in (*schema.get("enum", ()), schema.get("const"))):
-        return True
-    inner = [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())]
-    inner += [target_of(root, schema["$ref"])] if "$ref" in schema else []
-    return any(_speaks_of_texts(root, each, depth + 1) for each in inner)
+def _speaks_of_texts(root: Schema) -> bool:
+    seen: set[int] = set()
+    left = [root]
+    while left:
+        schema = left.pop()
+        if not isinstance(schema, dict) or id(schema) in seen:
+            continue
+        seen.add(id(schema))
+        if "type" in schema and "string" in ([schema["type"]] if isinstance(schema["type"], str) else schema["type"]):
+            return True
+        if any(isinstance(each, str) for each in (*schema.get("enum", ()), schema.get("const"))):
+            return True
+        left += [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())]
+        left += [target_of(root, schema["$ref"])] if "$ref" in schema else []
+    return False
 
 
 def _faults(schema: str, parsed: Schema, value: Any) -> list[Fault]:

@@ -12,12 +12,13 @@ import datetime
 import re
 import uuid
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from engine.functions.patterns.regexes import limited
 
-from .values import hashed, same
+from .values import equal, hashed
 
 Schema = Any
 """A JSON object, or true or false."""
@@ -28,6 +29,7 @@ MOST_STEPS = 500_000
 MOST_NESTED = 300
 """Schemas inside each other; a schema that refers to itself without going into the value reaches it."""
 _MOST_SHOWN = 60
+_STEPS_OF_PATTERN = 10
 
 
 class Fault(NamedTuple):
@@ -76,9 +78,7 @@ class _Check:
         if schema is False:
             yield Fault(place, "is not allowed here")
             return
-        self._steps += 1 + sum(len(schema[long]) for long in _LONG if long in schema)
-        if self._steps > MOST_STEPS:
-            raise TooMuch("takes too many steps to check; give a shorter answer")
+        self._count(1 + sum(len(schema[long]) for long in _LONG if long in schema))
         self._depth += 1
         if self._depth > MOST_NESTED:
             raise TooMuch("cannot be checked: its schema refers to itself without end")
@@ -92,6 +92,16 @@ class _Check:
     def fits(self, schema: Schema, value: Any) -> bool:
         """Whether a value fits."""
         return next(self.faults(schema, value, "$"), None) is None
+
+    def matches(self, source: str, name: str) -> bool:
+        """Whether a pattern matches the name of a key; a schema has many patterns, an answer many keys."""
+        self._count(_STEPS_OF_PATTERN)
+        return _matches(source, name)
+
+    def _count(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > MOST_STEPS:
+            raise TooMuch("takes too many steps to check; give a shorter answer")
 
     def ref(self, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
         yield from self.faults(target_of(self._root, schema["$ref"]), value, place)
@@ -140,7 +150,7 @@ class _Check:
         if isinstance(value, dict):
             for source, inner in schema["patternProperties"].items():
                 for name in value:
-                    if _matches(source, name):
+                    if self.matches(source, name):
                         yield from self.faults(inner, value[name], _inside(place, name))
 
     def additional(self, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
@@ -148,7 +158,7 @@ class _Check:
             return
         known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
         for name in value:
-            if name in known or any(_matches(source, name) for source in patterns):
+            if name in known or any(self.matches(source, name) for source in patterns):
                 continue
             if schema["additionalProperties"] is False:
                 yield Fault(_inside(place, name), f"is no key of it; there {_listed(list(known))}")
@@ -199,7 +209,7 @@ def _type(_check: _Check, schema: Schema, value: Any, place: str) -> Iterator[Fa
 
 
 def _enum(_check: _Check, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
-    if not any(same(each, value) for each in schema["enum"]):
+    if not any(equal(each, value) for each in schema["enum"]):
         yield Fault(
             place,
             f"is one of {', '.join(map(shown, schema['enum'][:10]))}{_more(schema['enum'], 10)}, not {shown(value)}",
@@ -207,7 +217,7 @@ def _enum(_check: _Check, schema: Schema, value: Any, place: str) -> Iterator[Fa
 
 
 def _const(_check: _Check, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
-    if not same(schema["const"], value):
+    if not equal(schema["const"], value):
         yield Fault(place, f"is {shown(schema['const'])}, not {shown(value)}")
 
 
@@ -238,9 +248,17 @@ def _multiple(_check: _Check, schema: Schema, value: Any, place: str) -> Iterato
     if not _is_kind("number", value):
         return
     step = schema["multipleOf"]
-    whole = isinstance(value, int) and isinstance(step, int)
-    if value % step if whole else abs(value / step - round(value / step)) > 1e-9:
+    if not _is_multiple(value, step):
         yield Fault(place, f"is a multiple of {step}, not {shown(value)}")
+
+
+def _is_multiple(value: float, step: float) -> bool:
+    if isinstance(value, int) and isinstance(step, int):
+        return value % step == 0
+    try:
+        return abs(value / step - round(value / step)) <= 1e-9
+    except OverflowError:  # too large for a double
+        return Fraction(str(value)) % Fraction(str(step)) == 0
 
 
 def _size(
@@ -306,7 +324,7 @@ _RULES: dict[str, Callable[..., Iterator[Fault]]] = {
 }
 """What is checked, in this order; other keywords only describe."""
 
-_LONG = ("enum", "properties", "patternProperties", "required")
+_LONG = ("enum", "properties", "patternProperties", "required", "dependentRequired", "dependentSchemas")
 """Keywords that take a step for each of their parts."""
 
 _KINDS = {

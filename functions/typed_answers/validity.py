@@ -5,7 +5,6 @@ spec: @answer_schemas
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -54,18 +53,31 @@ def schema_error(schema: str | None) -> str | None:
         return str(error)
     if not isinstance(parsed, dict):
         return 'is a JSON Schema such as {"type": "object"}, not ' + shown(parsed)
-    fault = next(_faults(parsed, parsed, "$"), None)
+    fault = next(_faults(parsed), None)
     return (
         None if fault is None else f"is no JSON Schema that answers can be checked against: {fault.place} {fault.said}"
     )
 
 
-def _faults(root: Schema, schema: Any, place: str) -> Iterator[Fault]:
-    if isinstance(schema, bool):
-        return
-    if not isinstance(schema, dict):
-        yield Fault(place, f"is a schema, not {shown(schema)}")
-        return
+def _faults(root: Schema) -> Iterator[Fault]:
+    """The faults of a schema, of those inside it, and of what references lead to elsewhere in it."""
+    seen: set[int] = set()
+    left: list[tuple[str, Any]] = [("$", root)]
+    while left:
+        place, schema = left.pop()
+        if isinstance(schema, bool) or id(schema) in seen:
+            continue
+        if not isinstance(schema, dict):
+            yield Fault(place, f"is a schema, not {shown(schema)}")
+            return
+        seen.add(id(schema))
+        yield from _own_faults(root, schema, place)
+        left += reversed([(f"{place}.{where}", inner) for where, inner in _inner(schema)])
+        if "$ref" in schema:
+            left.insert(0, (f"{place}.$ref", target_of(root, schema["$ref"])))
+
+
+def _own_faults(root: Schema, schema: dict[str, Any], place: str) -> Iterator[Fault]:
     for name in _UNKNOWN:
         if name in schema:
             yield Fault(f"{place}.{name}", "is a keyword that is not checked; leave it out")
@@ -75,8 +87,6 @@ def _faults(root: Schema, schema: Any, place: str) -> Iterator[Fault]:
             return
     if "$ref" in schema:
         yield from _reference_faults(root, schema, f"{place}.$ref")
-    for where, inner in _inner(schema):
-        yield from _faults(root, inner, f"{place}.{where}")
 
 
 def _inner(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -152,7 +162,7 @@ def _count(value: Any) -> str | None:
 
 
 def _number(value: Any) -> str | None:
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    fits = isinstance(value, int | float) and not isinstance(value, bool)
     return None if fits else f"is a number, not {shown(value)}"
 
 
