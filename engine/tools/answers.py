@@ -98,14 +98,14 @@ def _faults(form: Form, value: Any) -> list[Fault]:
     except WrongArgument as error:
         place, _, rest = str(error).partition(" ")
         return [Fault(place.rstrip(":"), rest)] if place.startswith("$") else [Fault("$", str(error))]
-    except Exception as error:  # whatever a validator of the app raises
+    except (Exception, SystemExit, GeneratorExit) as error:  # whatever a validator of the app raises
         if "pydantic" in sys.modules and (told := _of_validator(error)):
             return told
         return [Fault("$", _line(error))]
     return []
 
 
-def _of_validator(error: Exception) -> list[Fault]:
+def _of_validator(error: BaseException) -> list[Fault]:
     from pydantic import ValidationError as Invalid
 
     if not isinstance(error, Invalid):

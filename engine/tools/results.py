@@ -57,7 +57,7 @@ class Parts:
 
 
 def parts_of(value: object, tool: str) -> Parts:
-    """A result taken apart; one without pictures and entries is its own text."""
+    """A result taken apart; one without such parts is its own text. Raises `TypeError` for an entry without texts."""
     items = list(value) if isinstance(value, list | tuple) else [value]
     if not any(isinstance(each, Picture | Entry) for each in items):
         return Parts(value, value.pictures if isinstance(value, WithPictures) else {}, ())
@@ -69,6 +69,8 @@ def parts_of(value: object, tool: str) -> Parts:
             pictures[path] = each.data
             lines.append(f"[picture: {path}]")
         elif isinstance(each, Entry):
+            if not isinstance(each.path, str) or not isinstance(each.body, str):
+                raise TypeError("Entry: its path and its body are texts")
             lines.append(f"[entry: {each.path}]")
         else:
             lines.append(result_text(each, _MOST_PART))

@@ -92,6 +92,18 @@ def test_a_statement_without_end_does_not_outlive_the_time_of_its_tool(tmp_path:
         assert db.value("select count(*) from refunds") == 0
 
 
+@pytest.mark.parametrize("entry", [engine.Entry(5, "x"), engine.Entry("known://a", b"x")])  # type: ignore[arg-type]
+def test_an_entry_that_is_no_text_fails_its_call(tmp_path: Path, entry: engine.Entry) -> None:
+    def act(context: engine.Context[None]) -> engine.Entry:
+        context.db.execute("insert into refunds (order_name) values ('A1')")
+        return entry
+
+    with shop(tmp_path, act) as db:
+        assert db.run("Go", run="demo", model=script(tmp_path, "<act/>" + GO_ON, DONE)).status == 200
+        assert log_of(db) == [("act", 500, "act()\nTypeError: Entry: its path and its body are texts")]
+        assert db.value("select count(*) from refunds") == 0
+
+
 # 3. triggers that refuse only when the result is stored
 
 
@@ -130,9 +142,9 @@ class Mute(Exception):
 
 
 @pytest.mark.parametrize(
-    "error", [Mute(), LookupError("half \ud800 of it"), ZeroDivisionError("a\0b"), RecursionError()]
+    "error", [Mute(), LookupError("half \ud800 of it"), ZeroDivisionError("a\0b"), RecursionError(), SystemExit(3)]
 )
-def test_what_a_class_raises_is_told_to_the_model(tmp_path: Path, error: Exception) -> None:
+def test_what_a_class_raises_is_told_to_the_model(tmp_path: Path, error: BaseException) -> None:
     pydantic = pytest.importorskip("pydantic")
 
     class Order(pydantic.BaseModel):  # type: ignore[misc,name-defined]
