@@ -23,9 +23,9 @@ import engine
 CAMPAIGN = int(os.environ.get("ENGINE_CAMPAIGN", "0"))
 """How many kills a long campaign by hand makes; without it the few below."""
 KILLS = CAMPAIGN or 5
-REFUNDS = 200 if CAMPAIGN else 12
+REFUNDS = 200 if CAMPAIGN else 48
 RUNS = 10 if CAMPAIGN else 3
-LONGEST_S = 0.12 if CAMPAIGN else 0.5
+LONGEST_S = 0.12 if CAMPAIGN else 0.3
 PROGRAM = Path(__file__).with_name("refunding.py")
 TABLES = (
     "create table refunds (id integer primary key, order_name text not null, request_id text not null) strict",
