@@ -23,7 +23,7 @@ from typing import Any
 
 from engine.errors import EngineError
 from engine.models.protocol import Completion, ModelError, Request, Usage, category_of_status
-from engine.models.watch import Emit, watched
+from engine.models.timeouts import Emit, watched
 from engine.models.weights import install_weights, weights_path
 from engine.system.places import socket_folder
 

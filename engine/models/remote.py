@@ -23,7 +23,7 @@ from engine.models.protocol import Completion, ModelError, Request
 from engine.models.providers import Endpoint, endpoint, missing_library
 from engine.models.sending import CONNECT_S, sender
 from engine.models.thinking import thinking_of
-from engine.models.watch import Emit, News, awaited
+from engine.models.timeouts import Emit, News, awaited
 from engine.models.wire import Wire
 
 

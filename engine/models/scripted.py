@@ -22,7 +22,7 @@ from typing import Any
 
 from engine.functions.counts import counted
 from engine.models.protocol import Completion, ModelError, Request, Thought, ToolCall, Usage, category_of_status
-from engine.models.watch import watched
+from engine.models.timeouts import watched
 
 _KEYS = {"text", "reasoning", "usage", "error", "delay_s", "calls", "finish_reason"}
 _LONGEST_DELAY_S = 86_400

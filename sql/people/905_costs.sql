@@ -1,4 +1,4 @@
--- Audit: what runs cost, what would leave their context next, and which settings they have.
+-- Costs: what runs cost, what would leave their context next, and which settings they have.
 -- The views call no function of the engine and write nothing; times are UTC.
 -- spec: @cost_by_day @demoted_entries @next_demotions @configuration
 
