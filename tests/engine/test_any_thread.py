@@ -127,6 +127,7 @@ class Uses:
             "expect_no_transaction": lambda db: db.expect_no_transaction() is None,
             "export_run": lambda db: self.exported(db)[1].exists(),
             "fork": lambda db: db.fork(self.a_run(db), f"fork{next(_numbers)}"),
+            "verify": lambda db: db.verify(self.a_run(db)).runs,
             "has": lambda db: db.has("threads") in (True, False),
             "install": lambda db: db.install("rules", "threads") is None,
             "give_model": lambda db: db.give_model(Cast()),
@@ -188,7 +189,7 @@ INTERNAL = {
     "keys_for": "whoever asks a model",
     "looking": "what sql uses",
     "take_in": "a driver takes in modules",
-    "offer_tools": "a driver tells of the tools",
+    "make_room_for_tools": "a driver takes in the tools of a prompt",
     "use_tools": "at the opening",
     "working": "a driver's statements",
 }

@@ -35,6 +35,7 @@ ENDS: dict[str, tuple[list[str], list[str | Mapping[str, Any]], list[str], int, 
     "nothing to do": ([], ['<update status="204">Nothing.</update>'], [], 204, "nothing to do", False),
     "waiting": ([], [ASKS], [], 202, "waiting", False),
     "rejected": ([], [ASKS], ["reject", "demo", "--continue"], 403, "rejected", True),
+    "not as asked": (["--schema", "form.json", "--output-attempts", "1"], ['<update status="200">x</update>'], [], 406, "not as asked", False),
     "too large": ([], [{"error": {"status": 413, "message": "too long"}}] * 3, [], 413, "too large", True),
     "cannot": ([], ['<update status="422">Impossible.</update>'], [], 422, "cannot be done", False),
     "turns": (["--max-turns", "2"], [GO + f'<update status="102">{n}</update>' for n in range(9)], [], 499, "aborted", True),
@@ -58,6 +59,7 @@ OF_PEOPLE = {
 @pytest.mark.parametrize("end", ENDS)
 def test_all_that_people_read_says_the_same_of_an_end(folder: Path, tmp_path: Path, end: str) -> None:
     options, answers, then, status, word, logged = ENDS[end]
+    (folder / "form.json").write_text('{"type": "integer"}')
     model = script(tmp_path / "s.jsonl", answers)
     done = engine(folder, "run", *options, "--run", "demo", "--model", model, "Try")
     if then:

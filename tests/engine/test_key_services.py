@@ -78,7 +78,7 @@ def test_a_plugin_gets_the_key_of_its_service(monkeypatch: pytest.MonkeyPatch, t
         assert key_of("weather", tmp_path) == KEY
     assert KEY not in scrubbed(f"said {KEY}"), "a key that was given is kept out of messages"
     assert KEY not in clean_environment({"COPY": KEY}).values()
-    with pytest.raises(NotFound, match="no service 'weather'"):
+    with pytest.raises(NotFound, match="unknown service 'weather'"):
         key_of("weather")
 
 

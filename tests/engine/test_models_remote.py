@@ -33,7 +33,7 @@ pytest.importorskip("httpx2")
 from engine.keys.keys import Keys
 from engine.keys.providers import PROVIDERS
 from engine.models import resolve_model
-from engine.models.protocol import Message, ModelError, Request, Usage
+from engine.models.protocol import Message, ModelError, Request, Thought, Usage
 from engine.models.providers import endpoint
 from engine.models.retry import complete_with_retry
 from engine.system.installing import how_to_install
@@ -158,7 +158,7 @@ def test_an_answer_streams_with_reasoning_and_figures(server: Server) -> None:
     heard: list[str] = []
     answer = resolve_model("openai/tiny").complete(request(), heard.append)
     assert (answer.text, answer.reasoning, answer.finish_reason) == ("Hello world", "thinking", "stop")
-    assert heard == ["Hello", " world"]
+    assert [(type(piece), str(piece)) for piece in heard] == [(Thought, "thinking"), (str, "Hello"), (str, " world")]
     assert answer.usage == Usage(12, 8, 5, 3, 0.0)
 
 

@@ -154,7 +154,7 @@ def _error_rows() -> Iterable[Quirk]:
     )
     yield failed("200 with a text", '{"error": "model is overloaded"}', error="model is overloaded")
     yield failed(
-        "200 with a detail", '{"detail": "Not authenticated", "code": 401}', error="rejected the key", category="auth"
+        "200 with a detail", '{"detail": "Not authenticated", "code": 401}', error="refused the key", category="auth"
     )
     yield failed(
         "200 with an object error",
