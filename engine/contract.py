@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import InitVar, dataclass, field, fields
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -171,7 +171,11 @@ class Result(Generic[T]):
     accepted: bool | None = None
     tree_cost: float | None = None
     output_json: str | None = None
-    _make: Callable[[str], T] = field(default=json.loads, repr=False, compare=False)
+    # no field: 'dataclasses.asdict' of a result is JSON-ready
+    make: InitVar[Callable[[str], Any]] = json.loads
+
+    def __post_init__(self, make: Callable[[str], Any]) -> None:
+        object.__setattr__(self, "_make", make)
 
     @cached_property
     def output(self) -> T:
@@ -180,13 +184,12 @@ class Result(Generic[T]):
         """
         if self.output_json is None:
             raise NoOutput(f"run {self.run!r}: has no output; {_why_none(self)}")
-        return self._make(self.output_json)
+        made: T = vars(self)["_make"](self.output_json)
+        return made
 
     def to_json(self) -> str:
         """The result as JSON, for programs."""
-        told = {
-            each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("output_json", "_make")
-        }
+        told = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "output_json"}
         output = None if self.output_json is None else json.loads(self.output_json)
         return json.dumps({**told, "output": output}, ensure_ascii=False)
 

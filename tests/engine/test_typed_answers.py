@@ -20,7 +20,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -232,7 +232,7 @@ def test_the_terminal_takes_a_schema(tmp_path: Path) -> None:
 _TYPED = """
 import engine
 from typing import Literal
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 @dataclass
 class Point:
@@ -279,3 +279,10 @@ def test_a_run_without_a_form_is_told_of_none(tmp_path: Path) -> None:
         assert db.value("select count(*) from packet_texts where body like '%JSON that fits%'") == 0
         db.run("Read it", model=script(tmp_path, said(3)), output=int)
         assert db.has("typed_answers")
+
+
+def test_a_result_is_json_ready() -> None:
+    """What an app makes of a result by `dataclasses.asdict` holds values only."""
+    result = engine.Result("demo", 200, "1", 1, output_json="1")
+    assert json.loads(json.dumps(asdict(result)))["output_json"] == "1"
+    assert result.output == 1
