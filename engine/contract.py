@@ -53,8 +53,8 @@ class Options(TypedDict, total=False):
     max_turns: int | None
     max_seconds: float | None
     condense_ratio: float | None
-    narrow_tools: int | None
     tools: Iterable[Any] | None
+    narrow_tools: int | None
     answer_cache: bool | None
     yolo: bool
     no_repo: bool

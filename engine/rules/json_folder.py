@@ -74,7 +74,7 @@ def _carl_domain(name: str, said: _Object, where: str, found: Found) -> Domain:
     rules = said.get("rules", list, [])
     more = sorted({str(key) for rule in rules if isinstance(rule, dict) for key in rule if key != "text"})
     if more:
-        found.warnings.append(f"{said.where}: its rules {', '.join(more)} are ignored")
+        found.warnings.append(f"{said.where}: of its rules {', '.join(more)} {'is' if len(more) == 1 else 'are'} ignored")
     texts = [rule.get("text", "") if isinstance(rule, dict) else rule for rule in rules]
     return Domain(
         domain_name(name, where),
@@ -125,7 +125,7 @@ class _Object:
         values: list[Any] = self.get(name, list, [])
         wrong = [value for value in values if not isinstance(value, str)]
         self.faults += [
-            f"{self.where}: {name} must be a list of texts, without {json.dumps(each)[:60]}" for each in wrong
+            f"{self.where}: {name} must be a list of texts; {json.dumps(each)[:60]} is not a text" for each in wrong
         ]
         return [value for value in values if isinstance(value, str)]
 

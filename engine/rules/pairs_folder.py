@@ -116,7 +116,7 @@ def _name_others(file: str, others: list[str], found: Found) -> None:
     if others:
         shown = ", ".join(repr(each[:40]) for each in others[:5]) + (", …" if len(others) > 5 else "")
         found.warnings.append(
-            f"{file}: {shown} {'is' if len(others) == 1 else 'are'} passed over, no such key is known"
+            f"{file}: {shown} {'is' if len(others) == 1 else 'are'} ignored: unknown {'key' if len(others) == 1 else 'keys'}"
         )
 
 

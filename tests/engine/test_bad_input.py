@@ -179,7 +179,7 @@ def test_a_closed_stream_keeps_no_prompt_from_its_answer(folder: Path, reading: 
 def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
     command = f"mkdir gone && cd gone && rmdir ../gone && {shlex.join([*ENGINE, 'runs'])}"
     done = run_command(tmp_path, "bash", "-c", command)
-    assert_refused(done, 2, "is gone")
+    assert_refused(done, 2, "the current folder no longer exists")
 
 
 def test_a_folder_that_cannot_be_written_is_told_with_the_way_round(folder: Path, reading: str) -> None:

@@ -201,7 +201,7 @@ def test_the_session_follows_its_run(chat: OpenChat, folder: Path, tmp_path: Pat
     at.enter("/effort hard", "the effort is one of none, minimal")
     at.enter("/reasoning low", "effort: low")
     at.enter("/status", "effort low")
-    at.enter("/runs purge --yes", "the run is gone")
+    at.enter("/runs purge --yes", "the run no longer exists")
     at.enter("Another", ": done (")
     at.leave()
 

@@ -66,7 +66,7 @@ def test_a_run_that_needs_a_decision_waits_and_a_line_decides(folder: Path, tmp_
 
 def test_no_line_at_all_is_wrong_usage(folder: Path) -> None:
     done = engine_process(folder, "chat", stdin="\n")
-    assert (done.returncode, "stdin: has no prompt" in done.stderr) == (2, True)
+    assert (done.returncode, "stdin has no prompt" in done.stderr) == (2, True)
     assert not database(folder).exists()
 
 

@@ -46,7 +46,7 @@ def test_init_for_all_folders_and_from_a_folder_above(folder: Path) -> None:
     assert [(row["folder"], row["domain"]) for row in rows][:2] == [(str(below), "style"), (None, "global")]
     manifest.write_text('{"domains": {\n  "style": {"alwaysOn": "yes"}}}')
     told = said(below, "rules", "import", code=1)
-    assert told.startswith(f'engine: {manifest}: domains: style: alwaysOn is true or false, not "yes"')
+    assert told.startswith(f'engine: {manifest}: domains: style: alwaysOn must be true or false, not "yes"')
     assert told.count("\n") == 1
 
 
@@ -167,10 +167,10 @@ def test_a_prompt_is_explained_and_what_it_cost_is_told(folder: Path) -> None:
     told = said(folder, "rules", "explain", "print the TOKEN of src/a.py *brief")
     for line in (
         "global       loaded: always on, 4 rules",
-        "development  loaded, 4 rules             'src/a.py' matches 'src/**'",
-        "security     loaded, 4 rules             the prompt has 'token'",
+        "development  loaded, 4 rules                               'src/a.py' matches 'src/**'",
+        "security     loaded, 4 rules                               the prompt has 'token'",
         "testing      not loaded: the prompt has none of its words",
-        "*brief       loaded                      the prompt has '*brief'",
+        "*brief       loaded                                        the prompt has '*brief'",
         "bracket FRESH, prompt 1, 100 % of the context left, devmode off;",
     ):
         assert line in told

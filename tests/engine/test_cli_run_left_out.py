@@ -52,7 +52,7 @@ def test_the_latest_run_that_fits_is_meant(folder: Path) -> None:
         (["entry", "get", "known://none"], "run 'cats': known://none not found"),
         (["context", "known://none"], "run 'cats': 'known://none' is not in the context"),
         (["runs", "output", "sh://turn_1/x"], "run 'cats'"),
-        (["runs", "rename", "dogs"], "cats: is called dogs now"),
+        (["runs", "rename", "dogs"], "cats: is now called dogs"),
         (["packet", "1"], "turn 1, system"),
         (["diff", "1"], "cats: no file was changed by turn 1"),
         (["rewind", "1", "--diff"], "rewind to turn 1"),

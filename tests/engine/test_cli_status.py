@@ -164,7 +164,7 @@ def test_a_tool_that_is_offered_now_is_not_removed(db: library.Database) -> None
     db.use_tools(AppTools([refund]))
     db.insert("verb_set", run="demo", path="run://demo", body="go")
     db.insert("_claim_lease", run="demo", token="t", holder="{}")
-    db.offer_tools("demo", "t")
+    AppTools([refund]).offer(db, "demo", "t")
     assert db.value("select offered from tool_list where name = 'refund'") == 1
     with pytest.raises(library.Conflict, match="the driver of run demo offers it"):
         db.insert("verb_remove_tool", name="refund")

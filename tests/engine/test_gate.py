@@ -331,7 +331,7 @@ def test_a_person_adds_explains_and_removes_policies(folder: Path) -> None:
     assert "also under --yolo" in said["git push"]
     assert "accepted without asking" in said["make all"]
     assert "shipped: editor" in said["vim"]
-    assert "no policy decides" in said["ls"]
+    assert "no policy covers" in said["ls"]
     assert "not known from its text" in said["$X"]
     assert "under --yolo it is refused" in said["$X"]
     explained = json.loads(engine(folder, "allow", "policy", "explain", "ls; curl x", "--json").stdout)

@@ -52,7 +52,7 @@ def test_a_file_with_comments_and_every_key_of_cursor_and_vs_code(folder: Path) 
     assert "set the variable TRACKER_TOKEN" in found.stderr
     assert "old: type 'sse' is not supported" in found.stderr
     assert "odd: command has '${command:pick}'" in found.stderr
-    assert "odd, gallery: not imported" in found.stderr
+    assert "odd, gallery: not taken over" in found.stderr
     assert listed(folder) == {
         "files": {"command": ["npx", "-y", "files", "./docs"], "enabled": True},
         "tracker": {
@@ -122,7 +122,7 @@ def test_an_address_may_be_a_variable_as_a_whole(folder: Path) -> None:
     assert engine(folder, "mcp", "import", "mcp.json").returncode == 0
     assert listed(folder) == {"a": {"url": "${env:A_URL}"}}
     shown = engine(folder, "mcp", "show", "a", env={"A_URL": "ftp://x"}).stderr
-    assert "no address of http" in shown
+    assert "is not an http or https address" in shown
 
 
 def test_a_file_without_servers_says_so(folder: Path) -> None:

@@ -67,8 +67,8 @@ def test_a_header_tells_the_window_and_the_special_tokens(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (lambda data: b"", "no GGUF file"),
-        (lambda data: b"PK" + data[2:], "no GGUF file"),
+        (lambda data: b"", "is not a GGUF file"),
+        (lambda data: b"PK" + data[2:], "is not a GGUF file"),
         (lambda data: data[:5], "ends early"),
         (lambda data: data[:40], "ends early"),
         (lambda data: data[:-64], "ends early"),

@@ -190,7 +190,7 @@ def test_a_replay_of_something_else_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "gpt", "scripted:", "replay:x.db", "replay:#run", "openai/", "nobody/x"])
 def test_an_unknown_name_says_what_forms_there_are(name: str) -> None:
-    with pytest.raises(NotFound, match=r"scripted:FILE, replay:DB#RUN, openai"):
+    with pytest.raises(NotFound, match=r"scripted:FILE, replay:DB#RUN, http://HOST:PORT/v1#NAME, openai"):
         resolve_model(name)
 
 

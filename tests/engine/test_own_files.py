@@ -89,7 +89,7 @@ def test_the_files_of_the_engine_stay_as_they_are(
 
 def test_the_journal_that_is_not_there_yet_is_protected(root: Path) -> None:
     workspace = Workspace(root, root / "agent.db")
-    with pytest.raises(EngineError, match=r"403 .*the engine's own"):
+    with pytest.raises(EngineError, match=r"403 .*belongs to the engine"):
         workspace.write("agent.db-journal", "x", before=None)
     assert not (root / "agent.db-journal").exists()
 

@@ -190,13 +190,13 @@ def test_a_single_file_is_a_domain(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("manifest", "said"),
     [
-        ('{\n  "version": 1,\n  x\n}', r"\.opencarly/manifest\.json:3:3: is no JSON"),
+        ('{\n  "version": 1,\n  x\n}', r"\.opencarly/manifest\.json:3:3: is not JSON"),
         ('{"version": 2}', "version is 1, not '2'"),
         ("[]", r"manifest\.json: is an object, not \[\]"),
-        ({"domains": {"a": {"recall": "fix"}}}, 'domains: a: recall is a list of texts, not "fix"'),
-        ({"domains": {"a": {"recall": ["fix", 7]}}}, "recall is a list of texts; 7 is none"),
+        ({"domains": {"a": {"recall": "fix"}}}, 'domains: a: recall must be a list of texts, not "fix"'),
+        ({"domains": {"a": {"recall": ["fix", 7]}}}, "recall must be a list of texts; 7 is not a text"),
         ({"domains": {"a": {"state": "on"}}}, 'domains: a: state is active or inactive, not "on"'),
-        ({"domains": {"a": {"alwaysOn": 1}}}, "alwaysOn is true or false, not 1"),
+        ({"domains": {"a": {"alwaysOn": 1}}}, "alwaysOn must be true or false, not 1"),
         ({"domains": {"***": {}}}, r"'\*\*\*' cannot be the name of a domain"),
         ({"domains": {"a b": {}, "A-B": {}}}, "two domains have the name 'a-b'"),
         ("[" * 100_000, "nested too deeply"),
@@ -231,11 +231,11 @@ def test_all_faults_of_a_manifest_are_told_at_once(tmp_path: Path) -> None:
         sources.read(opencarly(tmp_path, manifest_json=manifest), tmp_path)
     for said in (
         "version is 1",
-        "devmode is true or false",
-        "a: recall is a list",
+        "devmode must be true or false",
+        "a: recall must be a list",
         "a: state is active",
         "'***' cannot be the name",
-        "b is an object",
+        "b must be an object",
         "two domains have the name 'c-d'",
     ):
         assert said in raised.value.message, raised.value.message
@@ -248,8 +248,8 @@ def test_all_faults_of_a_manifest_are_told_at_once(tmp_path: Path) -> None:
 def test_each_key_that_nobody_knows_is_named(tmp_path: Path) -> None:
     changed = {**MANIFEST, "theme": "dark", "domains": {"a": {"priority": 3, "file": "domains/global.md"}}}
     said = "\n".join(sources.read(opencarly(tmp_path, manifest_json=changed), tmp_path).warnings)
-    assert "'theme' is passed over" in said
-    assert "'priority' is passed over" in said
+    assert "'theme' is ignored" in said
+    assert "'priority' is ignored" in said
     carl = {"config": {"devmode": True, "brand": 1}, "domains": {"a": {"rules": [{"text": "x", "id": 1}]}}, "next": 2}
     said = "\n".join(sources.read(write(tmp_path / "j" / ".carl", {"carl.json": carl}), tmp_path).warnings)
     for name in ("'brand'", "'next'", "of its rules id"):
@@ -264,7 +264,7 @@ def test_a_bracket_of_carl_is_switched_off_by_either_name(tmp_path: Path) -> Non
         "MODERATE": False,
         "DEPLETED": True,
     }
-    assert any("'ODD' is passed over" in warning for warning in found.warnings)
+    assert any("'ODD' is ignored" in warning for warning in found.warnings)
 
 
 def test_an_optional_file_that_is_wrong_is_a_warning_and_its_default(tmp_path: Path, db: engine.Database) -> None:
@@ -277,7 +277,7 @@ def test_an_optional_file_that_is_wrong_is_a_warning_and_its_default(tmp_path: P
         ".opencarly/commands.json",
         ".opencarly/context.json:1:2",
     ]
-    assert "it is no UTF-8; domain 'global' has no rules" in found.warnings[0]
+    assert "it is not UTF-8; domain 'global' has no rules" in found.warnings[0]
     imports.add(db, str(tmp_path), found)
     assert db.rows("select after_prompts from bracket_list where bracket = 'MODERATE'") == [{"after_prompts": 15}]
 
@@ -290,7 +290,7 @@ def test_what_is_too_long_is_left_out_and_said(tmp_path: Path) -> None:
     found = sources.read(tmp_path / ".opencarly", tmp_path)
     assert (found.domains[0].recall, len(found.domains[0].rules)) == (["ok"], 200)
     assert len(found.warnings) == 5, found.warnings
-    assert any("'trimming' is passed over" in warning for warning in found.warnings)
+    assert any("'trimming' is ignored" in warning for warning in found.warnings)
 
 
 def test_the_nearest_folder_counts_and_the_home_is_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,12 +96,12 @@ def test_a_file_that_is_broken_leaves_the_rules_and_is_told_once(db: engine.Data
     text, told = packet(db, root)
     assert "British spelling" in text
     assert told[0]["status"] == 500
-    assert "is no JSON" in told[0]["body"]
+    assert "is not JSON" in told[0]["body"]
     assert packet(db, root, "Again")[1] == []
-    assert "is no JSON" in db.value("select group_concat(warning) from rule_warnings")
+    assert "is not JSON" in db.value("select group_concat(warning) from rule_warnings")
     manifest.write_text(json.dumps(MANIFEST))
     packet(db, root, "Mended")
-    assert "is no JSON" not in str(db.value("select group_concat(warning) from rule_warnings"))
+    assert "is not JSON" not in str(db.value("select group_concat(warning) from rule_warnings"))
     manifest.unlink()
     text, told = packet(db, root, "Gone")
     assert "British spelling" in text

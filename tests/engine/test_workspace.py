@@ -258,7 +258,7 @@ def test_a_write_needs_the_hash_before(workspace: Workspace, root: Path) -> None
     for before in (None, sha("theirs")):
         with pytest.raises(Conflict, match="409 file changed on disk: 'a'"):
             workspace.write("a", "new", before=before)
-    with pytest.raises(Conflict, match="'b', it is gone"):
+    with pytest.raises(Conflict, match="'b', it was removed"):
         workspace.write("b", "new", before=sha("old"))
     assert (root / "a").read_text() == "mine"
     assert os.listdir(root) == ["a"]
@@ -471,6 +471,6 @@ def test_files_are_read_together_as_each_is_read_alone(tmp_path: Path) -> None:
 
     together = dict(workspace.read_all(names, 100, added=keys))
     # of a link that cannot be followed, the time of the link and the reason come with it
-    assert "leads out" in (together["out.txt"].reason or "")
+    assert "outside the project" in (together["out.txt"].reason or "")
     together["out.txt"] = replace(together["out.txt"], reason=None, mtime_ns=0)
     assert together == {name: alone(name) for name in names}

@@ -112,7 +112,7 @@ def test_a_pipe_or_a_folder_in_the_place_of_a_database_holds_nothing_up(
         if name != "engine.db":
             engine.open(folder / "engine.db").close()
         make(folder / name)
-        with pytest.raises(engine.EngineError, match=r"is no regular file|is a folder"):
+        with pytest.raises(engine.EngineError, match=r"is not a regular file|is a folder"):
             engine.open(folder / "engine.db", read_only=read_only).close()
 
 

@@ -318,7 +318,7 @@ def dripping(handler: Handler) -> None:
         (sending('{"data":[null]}', kind="application/json"), "not a list of models"),
         (sending('{"data":{"id":"x"}}', kind="application/json"), "not a list of models"),
         (sending(f'{{"data":{"1" * 5000}}}', kind="application/json"), "not a list of models"),
-        (sending(KEY, status=500, kind="text/plain"), "it answers with 500"),
+        (sending(KEY, status=500, kind="text/plain"), "it answers with status 500"),
         (garbage, "cannot be asked"),
         (hang_up, "cannot be asked"),
     ],

@@ -156,7 +156,7 @@ def test_each_run_of_a_tree_is_taken_back_forked_and_purged_by_its_own_name(
 ) -> None:
     cast = Cast({"demo": [gives("write it"), DONE], "demo-1": [WRITES + ended()]})
     assert drive(db, cast, workspace_dir, yolo=True).status == 200
-    with pytest.raises(Conflict, match="other runs came from it, demo-1; purge them first"):
+    with pytest.raises(Conflict, match="it has child runs or forks, demo-1; purge these first"):
         db.purge("demo")
     assert db.undo("demo-1").status == 200
     assert not (workspace_dir / "a.md").exists()

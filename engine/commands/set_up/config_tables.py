@@ -66,7 +66,7 @@ def print_settings(database: Database, names: list[str], as_json: bool, *, every
         print_json(rows)
         return
     if not rows:
-        say("every setting has its default value value value value")
+        say("every setting has its default value")
     elif sys.stdout.isatty():
         _print_described(rows)
     else:

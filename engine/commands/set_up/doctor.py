@@ -88,6 +88,8 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _extra("symbols", "tree_sitter_go", "tree-sitter-go", "summaries of sources other than Python")
     yield _extra("tokenizers", "tokenizers", "tokenizers", "exact counts of tokens")
     yield _extra("rpc", "websockets", "websockets", "runs for other programs: engine serve rpc")
+    yield _extra("otel", "opentelemetry.sdk", "opentelemetry-sdk", "traces for a collector: engine trace export")
+    yield _extra("sign", "cryptography", "cryptography", "signatures of runs: engine verify --sign")
     yield _extra("acp", "acp", "agent-client-protocol", "editors, by the Agent Client Protocol")
     yield _extra("mcp", "mcp", "mcp", "MCP servers")
     yield _weights()
@@ -113,8 +115,15 @@ def _version(package: str) -> str | None:
         return None
 
 
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # the package around it is not there
+        return False
+
+
 def _extra(name: str, module: str, package: str, purpose: str) -> Check:
-    if find_spec(module) is None:
+    if not _is_there(module):
         from engine.system.installing import how_to_install
 
         return Check(f"extra {name}", "optional", f"{purpose}: not installed", how_to_install(name))
