@@ -74,7 +74,9 @@ def _carl_domain(name: str, said: _Object, where: str, found: Found) -> Domain:
     rules = said.get("rules", list, [])
     more = sorted({str(key) for rule in rules if isinstance(rule, dict) for key in rule if key != "text"})
     if more:
-        found.warnings.append(f"{said.where}: of its rules {', '.join(more)} {'is' if len(more) == 1 else 'are'} ignored")
+        found.warnings.append(
+            f"{said.where}: of its rules {', '.join(more)} {'is' if len(more) == 1 else 'are'} ignored"
+        )
     texts = [rule.get("text", "") if isinstance(rule, dict) else rule for rule in rules]
     return Domain(
         domain_name(name, where),

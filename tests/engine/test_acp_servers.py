@@ -132,7 +132,10 @@ def test_a_fork_is_refused_a_folder_that_a_load_is_refused(folder: Path, tmp_pat
     ("servers", "told"),
     [
         ([schema.SseMcpServer(type="sse", name="old", url="https://example.org", headers=[])], "sse is not supported"),
-        ([schema.HttpMcpServer(type="http", name="x", url="ftp://example.org", headers=[])], "is not an http or https address"),
+        (
+            [schema.HttpMcpServer(type="http", name="x", url="ftp://example.org", headers=[])],
+            "is not an http or https address",
+        ),
         ([office(), office()], "two servers are called office"),
         ([office(f"s{number}") for number in range(65)], "at most 64 servers"),
     ],

@@ -105,7 +105,10 @@ def test_what_another_process_took_over_is_not_stored(db: engine.Database, tmp_p
     def take_over() -> None:
         db.execute("update leases set token = 'another'")
 
-    with embedding(take_over), pytest.raises(EngineError, match=r"409 run demo: another process has taken over this run"):
+    with (
+        embedding(take_over),
+        pytest.raises(EngineError, match=r"409 run demo: another process has taken over this run"),
+    ):
         db.run(PROMPT, run="demo", model=script(tmp_path, DONE), narrow_tools=1)
     assert not db.rows("select 1 from tool_narrowings")
     assert db.value("select step from _next_steps where run = 'demo'") == "prepare"
