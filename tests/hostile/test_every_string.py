@@ -166,7 +166,8 @@ def lines(text: str) -> Iterator[tuple[str, ...]]:
         for param in each.params:
             if param.param_type_name == "argument":
                 told = [text if other is param else "other" for other in needed] if param in needed else [*plain, text]
-                yield (*words, "--", *told)
+                # without a name the latest run would leave the file
+                yield (*words, "--", *(["other"] if words == ("runs", "move") else []), *told)
             elif not param.is_flag and not param.hidden and (*words, param.name) != ("serve", "rpc", "socket"):
                 yield (*words, *nowhere, f"{param.opts[-1]}={text}", "--", *plain)
 
