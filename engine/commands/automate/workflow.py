@@ -26,7 +26,7 @@ Workflow = Annotated[
 
 @app.callback(invoke_without_command=True)
 def workflow(context: typer.Context, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Check, run, show, draw and list workflows.
+    """Validate, run, show, graph and list workflows.
 
     \b
     Examples:

@@ -63,7 +63,7 @@ def context(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List the entries in a run's context, now or at a turn.
+    """List the entries in a run's context, now or (--at N) at a turn.
 
     With a PATH it prints the text of that entry, even if the entry is archived. --visible, --summarized and --archived
     change how the next packet shows the matching entries. --diff lists the entries that appeared, disappeared, changed or
