@@ -86,7 +86,9 @@ REST: Mapping[str, Mapping[str, Place]] = {
     "Look closer": {
         "status": Place("look_closer.status", "status", "Show which runs work now, and which wait for a decision."),
         "plan": Place("look_closer.plan", "plan", "Show the plan of a run as a tree of its steps."),
-        "context": Place("look_closer.context", "context", "List the entries in a run's context, now or (--at N) at a turn."),
+        "context": Place(
+            "look_closer.context", "context", "List the entries in a run's context, now or (--at N) at a turn."
+        ),
         "packet": Place("look_closer.packet", "packet", "Print exactly what the model was sent in a turn."),
         "verify": Place("look_closer.verify", "verify", "Check that nobody changed the record of runs afterwards."),
         "events": Place("look_closer.events", "events", "List the events of the database, oldest first."),
