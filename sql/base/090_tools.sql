@@ -107,9 +107,8 @@ cross join projects as p on p.id = r.project_id and p.root is null
 cross join tools as t on t.doc is null and t.name <> 'update' and (t.advertised or t.reads)
 where not exists (
         select 1
-        from turns as o
-        cross join commands as c on c.turn_id = o.id and c.action = t.name
-        where o.loop_id = l.id
+        from commands as c
+        where c.loop_id = l.id and c.action = t.name and c.turn_id is not null
     );
 
 create view _turn_tools as

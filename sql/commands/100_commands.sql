@@ -44,6 +44,8 @@ create table if not exists commands (
 
 create index if not exists idx_commands_turn_id_ordinal on commands (turn_id, ordinal);
 
+create index if not exists idx_commands_loop_id_action on commands (loop_id, action) where turn_id is not null;
+
 create unique index if not exists idx_commands_request_id on commands (request_id) where request_id is not null;
 
 create index if not exists idx_commands_failed on commands (turn_id) where state in ('failed', 'cancelled');
