@@ -16,7 +16,10 @@ from function_tools import opened
 import engine
 
 NAMES = "select name from _turn_tools as o join turns as t on t.id = o.turn_id join runs as r on r.id = t.run_id "
-LOG = "select run, action, status, body from run_log where turn > 0 and action not in ('update', 'error') order by run, turn, ordinal"
+LOG = (
+    "select run, action, status, body from run_log"
+    " where turn > 0 and action not in ('update', 'error') order by run, turn, ordinal"
+)
 
 
 def refund(order: str) -> str:
