@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .completion import complete_effort, complete_key_source
+from .completion import complete_effort, complete_key_source, complete_model
 
 DbOption = Annotated[
     Path | None,
@@ -17,6 +17,23 @@ DbOption = Annotated[
         readable=False,
         help="The database; default: .engine/engine.db of this folder or the nearest above it.",
     ),
+]
+RootOption = Annotated[
+    Path | None,
+    typer.Option("--root", metavar="FOLDER", readable=False, help="The folder to work in; default: this one."),
+]
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="The model: an alias or a name from 'engine models'.",
+        autocompletion=complete_model,
+    ),
+]
+SandboxOption = Annotated[
+    str | None,
+    typer.Option("--sandbox", metavar="CHOICE", help="The sandbox for shell commands: auto, require, off, or a name."),
 ]
 UtcOption = Annotated[bool, typer.Option("--utc", help="Show times in UTC.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]

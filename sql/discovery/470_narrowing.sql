@@ -88,9 +88,8 @@ from _tool_choices as d
 where d.why is null
     and not exists (
         select 1
-        from turns as t
-        cross join commands as c on c.turn_id = t.id and c.action = d.name
-        where t.loop_id = d.loop_id
+        from commands as c
+        where c.loop_id = d.loop_id and c.action = d.name and c.turn_id is not null
     );
 
 create view tool_choices as
@@ -106,9 +105,8 @@ select
         when d.why is null
             and exists (
                 select 1
-                from turns as t
-                cross join commands as c on c.turn_id = t.id and c.action = d.name
-                where t.loop_id = n.loop_id
+                from commands as c
+                where c.loop_id = n.loop_id and c.action = d.name and c.turn_id is not null
             )
             then 'called'
         else d.why

@@ -60,21 +60,37 @@ select
     ) as digest
 from runs as r;
 
+-- The turn of the seal before that of each turn; null for the first of a run.
+create view _seals_before as
+select
+    t.id as turn_id,
+    (
+        select o.id
+        from turns as o
+        cross join turn_seals as s on s.turn_id = o.id
+        where o.run_id = t.run_id and o.sequence < t.sequence
+        order by o.sequence desc
+        limit 1
+    ) as before_id
+from turns as t;
+
+-- The commands of which an effect went on when their turn was sealed.
+create view _going_on as
+select c.id as command_id
+from commands as c
+cross join turn_seals as s on s.turn_id = c.turn_id
+cross join turns as t on t.id = c.turn_id
+cross join effects as f on f.command_id = c.id
+left join effect_results as x on x.effect_id = f.id
+where coalesce(x.id <= s.result_id, false) = false
+    -- an abort tells the end before the process has ended
+    or t.status = 499 and f.started_at is not null;
+
 -- The record of each judged turn; see turn_records.
 create view _turn_records as
 select
     t.id as turn_id,
-    '{"previous":"' || coalesce(
-        s.previous,
-        (
-            select b.digest
-            from turns as o
-            cross join turn_seals as b on b.turn_id = o.id
-            where o.run_id = t.run_id and o.sequence < t.sequence
-            order by o.sequence desc
-            limit 1
-        )
-    )
+    '{"previous":"' || coalesce(s.previous, b.digest)
     || '","turn":' || t.sequence || ',"loop":' || l.sequence || ',"status":' || t.status
     || ',"begun":' || t.created_at || ',"ended":' || coalesce(t.ended_at, 'null')
     || case
@@ -137,19 +153,7 @@ select
             )
         )
         from (
-            select
-                o.*,
-                exists (
-                    select 1
-                    from effects as f
-                    left join effect_results as x on x.effect_id = f.id
-                    where f.command_id = o.id
-                        and (
-                            coalesce(x.id <= s.result_id, false) = false
-                            -- an abort tells the end before the process has ended
-                            or t.status = 499 and f.started_at is not null
-                        )
-                ) as goes_on
+            select o.*, exists (select 1 from _going_on as g where g.command_id = o.id) as goes_on
             from commands as o
             where o.turn_id = t.id and o.id <= s.command_id
             order by o.id
@@ -164,16 +168,7 @@ select
             where run_id = t.run_id
                 and turn_id is null
                 and id <= s.command_id
-                and id > coalesce(
-                    (
-                        select b.command_id
-                        from turns as o
-                        cross join turn_seals as b on b.turn_id = o.id
-                        where o.run_id = t.run_id and o.sequence < t.sequence
-                        order by o.sequence desc
-                        limit 1
-                    ), 0
-                )
+                and id > coalesce(b.command_id, 0)
             order by id
         ) as c
     )
@@ -187,18 +182,7 @@ select
             )
         )
         from (
-            select
-                o.*,
-                exists (
-                    select 1
-                    from effects as f
-                    left join effect_results as x on x.effect_id = f.id
-                    where f.command_id = c.id
-                        and (
-                            coalesce(x.id <= s.result_id, false) = false
-                            or t.status = 499 and f.started_at is not null
-                        )
-                ) as goes_on
+            select o.*, exists (select 1 from _going_on as g where g.command_id = c.id) as goes_on
             from commands as c
             cross join proposals as o on o.command_id = c.id
             where c.turn_id = t.id
@@ -212,16 +196,7 @@ select
             from resolutions
             where run_id = t.run_id
                 and id <= s.resolution_id
-                and id > coalesce(
-                    (
-                        select b.resolution_id
-                        from turns as o
-                        cross join turn_seals as b on b.turn_id = o.id
-                        where o.run_id = t.run_id and o.sequence < t.sequence
-                        order by o.sequence desc
-                        limit 1
-                    ), 0
-                )
+                and id > coalesce(b.resolution_id, 0)
             order by id
         ) as d
     )
@@ -246,7 +221,9 @@ select
 from turn_seals as s
 join turns as t on t.id = s.turn_id
 join loops as l on l.id = t.loop_id
-join runs as r on r.id = t.run_id;
+join runs as r on r.id = t.run_id
+-- the seal before
+left join turn_seals as b on b.turn_id = (select p.before_id from _seals_before as p where p.turn_id = t.id);
 
 create view turn_records as
 -- The record of each judged turn as one line of JSON, and its seal: select record from turn_records where run = 'demo' and
@@ -256,65 +233,6 @@ from runs as r
 join turns as t on t.run_id = r.id
 join turn_seals as s on s.turn_id = t.id
 join _turn_records as d on d.turn_id = t.id;
-
-create view sealed_runs as
--- How far the record of each run is sealed: the number of its sealed turns and the seal of the last one. Whoever keeps that
--- seal elsewhere can prove later that the record up to there was not changed: select * from sealed_runs where run = 'demo'.
-select
-    r.alias as run,
-    count(s.turn_id) as turns,
-    (
-        select b.digest
-        from turns as o
-        cross join turn_seals as b on b.turn_id = o.id
-        where o.run_id = r.id
-        order by o.sequence desc
-        limit 1
-    ) as digest
-from runs as r
-left join turns as t on t.run_id = r.id
-left join turn_seals as s on s.turn_id = t.id
-group by r.id;
-
--- The record is what was sealed: the turns that are not, each with what is wrong.
-create view _invariant_seals as
-select run_id, run, turn, fault
-from (
-    select
-        r.id as run_id,
-        r.alias as run,
-        t.sequence as turn,
-        case
-            when s.turn_id is null then 'it has no seal'
-            when exists (select 1 from turns as o where o.run_id = r.id and o.sequence < t.sequence)
-                and not exists (select 1 from turns as o where o.run_id = r.id and o.sequence = t.sequence - 1)
-                then 'turn ' || (t.sequence - 1) || ' is gone'
-            when (select text_digest(record || char(10)) from _turn_records where turn_id = t.id) is not s.digest
-                then 'its record is not what was sealed'
-            when exists (
-                select 1
-                from packet_texts as k
-                where k.run = r.alias and k.turn = t.sequence and text_digest(k.body) is not k.sha256
-            )
-                then 'its packet is not what was sent'
-            when s.previous is not null
-                and r.parent_run_id is not null
-                and s.previous <> printf('%064d', 0)
-                and not exists (select 1 from turn_seals as b where b.digest = s.previous)
-                and not exists (select 1 from purged_seals as b where b.digest = s.previous)
-                then 'its chain continues a run that is not in this file'
-            when s.previous = printf('%064d', 0) and r.forked_at > 1 then 'its chain does not continue the run it came from'
-        end as fault
-    from runs as r
-    join turns as t on t.run_id = r.id and t.phase = 'judged'
-    left join turn_seals as s on s.turn_id = t.id
-    union all
-    select r.id, r.alias, r.next_turn - 1, 'turn ' || (r.next_turn - 1) || ' is gone'
-    from runs as r
-    where r.next_turn > coalesce(r.forked_at, 1)
-        and not exists (select 1 from turns as t where t.run_id = r.id and t.sequence = r.next_turn - 1)
-)
-where fault is not null;
 
 -- Seal a turn: insert into _seal_turn (turn_id), by _late_call.
 create view _seal_turn as
@@ -338,20 +256,13 @@ begin
     insert into turn_seals (turn_id, previous, answered, command_id, resolution_id, result_id)
     select
         t.id,
-        case
-            when not exists (
-                select 1
-                from turns as o
-                join turn_seals as s on s.turn_id = o.id
-                where o.run_id = t.run_id and o.sequence < t.sequence
-            )
-                then (select digest from _first_digests where run_id = t.run_id)
-        end,
+        case when p.before_id is null then (select digest from _first_digests where run_id = t.run_id) end,
         (t.response is not null) + (t.response is not null and coalesce(t.prompt_tokens, t.cost) is not null),
         (select max(id) from commands),
         (select max(id) from resolutions where run_id = t.run_id),
         (select max(id) from effect_results)
     from turns as t
+    join _seals_before as p on p.turn_id = t.id
     where t.id = new.turn_id;
     update turn_seals
     set digest = (

@@ -9,7 +9,16 @@ import typer
 
 from engine.cli.completion import complete_model, complete_run, complete_workflow
 from engine.cli.databases import database_or_fresh, open_existing, open_to_write, use_keys
-from engine.cli.options import DbOption, JsonOption, KeepOutputOption, KeyFromOption, WaitOption, YesOption, is_alone
+from engine.cli.options import (
+    DbOption,
+    JsonOption,
+    KeepOutputOption,
+    KeyFromOption,
+    SandboxOption,
+    WaitOption,
+    YesOption,
+    is_alone,
+)
 from engine.models.availability import absolute_model
 from engine.terminal.driver import drive
 from engine.terminal.exit_codes import NOTHING_TO_DO
@@ -87,10 +96,7 @@ def run(
         list[str] | None, typer.Option("--var", metavar="NAME=VALUE", help="The value of a variable.")
     ] = None,
     run: Annotated[str | None, typer.Option("--run", metavar="NAME", help="The name of the new run.")] = None,
-    root: Annotated[
-        Path | None,
-        typer.Option("--root", metavar="FOLDER", readable=False, help="The folder to work in; default: this one."),
-    ] = None,
+    root: RootOption = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -103,12 +109,7 @@ def run(
         int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop a step after this many turns.")
     ] = None,
     no_web: Annotated[bool, typer.Option("--no-web", help="Forbid searching the web and fetching pages.")] = False,
-    sandbox: Annotated[
-        str | None,
-        typer.Option(
-            "--sandbox", metavar="CHOICE", help="The sandbox for shell commands: auto, require, off, or a name."
-        ),
-    ] = None,
+    sandbox: SandboxOption = None,
     key_from: KeyFromOption = None,
     keep_output: KeepOutputOption = None,
     wait: WaitOption = True,

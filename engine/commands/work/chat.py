@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engine.cli.completion import complete_model, complete_persona, complete_run
+from engine.cli.completion import complete_persona, complete_run
 from engine.cli.databases import open_to_write, use_keys
-from engine.cli.options import DbOption, DemoOption, EffortOption, KeyFromOption
+from engine.cli.options import DbOption, DemoOption, EffortOption, KeyFromOption, ModelOption, RootOption
 from engine.display import demo_mode as hiding
 from engine.models.availability import absolute_model
 from engine.terminal.exit_codes import INTERRUPTED
@@ -36,19 +36,8 @@ def chat(
         ),
     ] = None,
     new: Annotated[bool, typer.Option("--new", help="Begin a new run; --run names it.")] = False,
-    root: Annotated[
-        Path | None,
-        typer.Option("--root", metavar="FOLDER", readable=False, help="The folder to work in; default: this one."),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            metavar="NAME",
-            help="The model: an alias or a name from 'engine models'.",
-            autocompletion=complete_model,
-        ),
-    ] = None,
+    root: RootOption = None,
+    model: ModelOption = None,
     act: Annotated[
         bool | None,
         typer.Option("--act/--ask", help="Act may propose changes; ask only reads. Default: as for the last prompt."),

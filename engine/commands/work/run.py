@@ -17,6 +17,9 @@ from engine.cli.options import (
     JsonOption,
     KeepOutputOption,
     KeyFromOption,
+    ModelOption,
+    RootOption,
+    SandboxOption,
     WaitOption,
 )
 from engine.cli.run_argument import fork_point
@@ -43,19 +46,8 @@ def run(
             "--run", metavar="NAME", help="Continue this run, or name a new one.", autocompletion=complete_run
         ),
     ] = None,
-    root: Annotated[
-        Path | None,
-        typer.Option("--root", metavar="FOLDER", readable=False, help="The folder to work in; default: this one."),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            metavar="NAME",
-            help="The model: an alias or a name from 'engine models'.",
-            autocompletion=complete_model,
-        ),
-    ] = None,
+    root: RootOption = None,
+    model: ModelOption = None,
     act: Annotated[bool, typer.Option("--act/--ask", help="Act may propose changes; ask only reads.")] = True,
     yolo: Annotated[
         bool,
@@ -127,12 +119,7 @@ def run(
     overwrite_unseen: Annotated[
         bool, typer.Option("--overwrite-unseen", help="Allow overwriting files that the run has not read.")
     ] = False,
-    sandbox: Annotated[
-        str | None,
-        typer.Option(
-            "--sandbox", metavar="CHOICE", help="The sandbox for shell commands: auto, require, off, or a name."
-        ),
-    ] = None,
+    sandbox: SandboxOption = None,
     network: Annotated[bool, typer.Option("--network", help="Let shell commands use the whole network.")] = False,
     domains: Annotated[
         str | None,
