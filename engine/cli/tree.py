@@ -34,8 +34,10 @@ _ENTRY = {
     "mv": Place("entries.verbs", "mv", "Move an entry or a file of a run."),
 }
 _ALLOW = {
-    "policy": Place("decide.policy", "app", "Refuse, accept or always ask about command lines."),
-    "grants": Place("decide.grants", "grants", "List what you have allowed for later proposals, or revoke it."),
+    "policy": Place(
+        "decide.policy", "app", "Choose which shell commands are refused, accepted, or always need your decision."
+    ),
+    "grants": Place("decide.grants", "grants", "List or revoke your grants, the permissions for later proposals."),
     "threads": Place("decide.threads", "app", "Rules that block or request steps, such as reading before changing."),
 }
 _SERVE = {
@@ -74,7 +76,9 @@ DAILY: Mapping[str, Mapping[str, Place]] = {
     },
     "Set up": {
         "init": Place("set_up.init", "init", "Create or import this folder's rules."),
-        "config": Place("set_up.config", "config", "List or change settings of the database, yours or the project's."),
+        "config": Place(
+            "set_up.config", "config", "List or change settings: this database's, yours, or the project's."
+        ),
         "models": Place("set_up.models", "app", "List the models, and whether each can be used here."),
         "keys": Place("set_up.keys", "app", "Store keys of providers, and show where keys come from."),
         "doctor": Place("set_up.doctor", "doctor", "Check the installation and say what is missing."),
@@ -106,7 +110,7 @@ REST: Mapping[str, Mapping[str, Place]] = {
         "relations": Place("entries.relations", "app", "Keep a graph of related plans, steps, files and runs."),
     },
     "Knowledge and tools": {
-        "rules": Place("knowledge.rules", "app", "Give the model rules that fit its prompt."),
+        "rules": Place("knowledge.rules", "app", "Manage the rules that are added to a prompt if they match it."),
         "skills": Place("knowledge.skills", "app", "List, add, remove, show and search skills."),
         "personas": Place("knowledge.personas", "app", "List, add, show and remove personas."),
         "tools": Place("knowledge.tools", "app", "List, count, show and remove the tools that models can call."),

@@ -20,7 +20,7 @@ def grants(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List what you have allowed for later proposals, or revoke it.
+    """List or revoke your grants, the permissions for later proposals.
 
     You give a grant when you answer a proposal. 'a' accepts proposals of this kind for the rest of the run. 'p' accepts this
     command, or files in this folder, always in this project.

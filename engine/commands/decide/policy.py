@@ -25,7 +25,7 @@ RootOption = Annotated[
 
 @app.callback(invoke_without_command=True)
 def policy(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Refuse, accept or always ask about command lines.
+    """Choose which shell commands are refused, accepted, or always need your decision.
 
     A policy is about one program. If a command line starts several programs, each is checked. Policies also apply with
     --yolo.

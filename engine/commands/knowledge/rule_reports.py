@@ -124,7 +124,7 @@ def stats(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show what the rules of each prompt cost and saved, in tokens per packet.
+    """Show how many tokens the rules added and saved for each prompt.
 
     'Saved' counts the rules of active domains that were not loaded.
 

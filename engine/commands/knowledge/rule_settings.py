@@ -60,7 +60,7 @@ def exclude(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show or set the words that switch off every domain that is not always on.
+    """Show or set the exclude words. A prompt with one of them loads only the always-on domains.
 
     \b
     Examples:
@@ -199,7 +199,7 @@ def star_commands(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show or change the rules that *NAME in a prompt loads.
+    """Show or change star commands: *NAME in a prompt loads their rules.
 
     \b
     Examples:

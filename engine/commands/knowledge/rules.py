@@ -44,7 +44,7 @@ Whole = Annotated[
 
 @app.callback(invoke_without_command=True)
 def rules(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Give the model rules that fit its prompt.
+    """Manage the rules that are added to a prompt if they match it.
 
     A domain is a list of rules, such as 'testing'. It is loaded if the prompt contains one of its words or names one of
     its files. Without a subcommand you see the rules of this folder.

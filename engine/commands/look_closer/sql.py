@@ -40,11 +40,11 @@ def sql(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="Print at most N rows; 0: all.")] = LIMIT,
     seconds: Annotated[
-        float, typer.Option("--timeout", metavar="N", min=0.001, help="Stop searching after N seconds.")
+        float, typer.Option("--timeout", metavar="N", min=0.001, help="Stop the statement after N seconds.")
     ] = 10.0,
     db: DbOption = None,
 ) -> None:
-    """Run one read-only SQL statement. Statements that write or use another file are refused.
+    """Run one read-only SQL statement. Statements that write are refused. So are statements that open another file.
 
     \b
     Examples:

@@ -64,7 +64,7 @@ def config(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List or change settings of the database, yours or the project's.
+    """List or change settings: this database's, yours, or the project's.
 
     Without names it lists the settings that differ from their defaults; --all and --json list every setting.
 
