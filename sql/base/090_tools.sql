@@ -108,7 +108,7 @@ cross join tools as t on t.doc is null and t.name <> 'update' and (t.advertised 
 where not exists (
         select 1
         from commands as c
-        where c.loop_id = l.id and c.action = t.name and c.turn_id is not null
+        where c.loop_id = l.id and c.action = t.name and c.turn_id > 0
     );
 
 create view _turn_tools as

@@ -44,7 +44,8 @@ create table if not exists commands (
 
 create index if not exists idx_commands_turn_id_ordinal on commands (turn_id, ordinal);
 
-create index if not exists idx_commands_loop_id_action on commands (loop_id, action) where turn_id is not null;
+-- for whether a loop has called a tool, and for no other question: that asks for 'turn_id > 0'
+create index if not exists idx_commands_loop_id_action on commands (loop_id, action) where turn_id > 0;
 
 create unique index if not exists idx_commands_request_id on commands (request_id) where request_id is not null;
 

@@ -89,7 +89,7 @@ where d.why is null
     and not exists (
         select 1
         from commands as c
-        where c.loop_id = d.loop_id and c.action = d.name and c.turn_id is not null
+        where c.loop_id = d.loop_id and c.action = d.name and c.turn_id > 0
     );
 
 create view tool_choices as
@@ -106,7 +106,7 @@ select
             and exists (
                 select 1
                 from commands as c
-                where c.loop_id = n.loop_id and c.action = d.name and c.turn_id is not null
+                where c.loop_id = n.loop_id and c.action = d.name and c.turn_id > 0
             )
             then 'called'
         else d.why

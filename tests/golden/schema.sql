@@ -1314,7 +1314,7 @@ CREATE INDEX idx_commands_failed on commands (turn_id) where state in ('failed',
 
 CREATE INDEX idx_commands_from_outside on commands (run_id) where turn_id is null;
 
-CREATE INDEX idx_commands_loop_id_action on commands (loop_id, action) where turn_id is not null;
+CREATE INDEX idx_commands_loop_id_action on commands (loop_id, action) where turn_id > 0;
 
 CREATE UNIQUE INDEX idx_commands_request_id on commands (request_id) where request_id is not null;
 
