@@ -61,7 +61,7 @@ _ARGUMENTS = {
     "rewrites": {"text_rewrite": 2},
     "schemas": {"schema_openai": 4, "schema_anthropic": 3},
     "shell.lines": {"shell_read": 1, "shell_paths": 2},
-    "sources.maps": {"symbol_map": 3},
+    "sources.symbol_maps": {"symbol_map": 3},
     "texts": {
         "text_digest": 1,
         "text_lines": 1,

@@ -19,7 +19,7 @@ from typing import Any
 from engine.functions.compact import to_json
 from engine.functions.limits import REFUSED_CALLS
 from engine.functions.notations import notation_heads, notation_of
-from engine.functions.notations.closings import has_closings
+from engine.functions.notations.thought_ends import has_closings
 from engine.functions.notations.tokens import CONTROLS
 
 from . import unopened

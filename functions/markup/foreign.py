@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.notations import Reading, notation_of
-from engine.functions.notations.ends import Texts
+from engine.functions.notations.call_ends import Texts
 from engine.functions.notations.pythonic import begins_python, python_calls
 from engine.functions.notations.tokens import CONTROLS, SILENT
 

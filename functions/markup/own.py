@@ -6,7 +6,7 @@ import re
 
 from engine.functions.counts import counted
 from engine.functions.lazy import lazy_regex
-from engine.functions.notations.closings import Closing
+from engine.functions.notations.thought_ends import Closing
 
 from .calls import Command, command_of, command_of_arguments
 from .children import FileCall, child_arguments, file_calls, json_arguments, may_be_text

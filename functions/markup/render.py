@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.functions.compact import from_json, to_json
 from engine.functions.lazy import lazy_regex
-from engine.functions.notations.closings import closings
+from engine.functions.notations.thought_ends import closings
 
 from .answer import response_parse
 from .calls import TARGETS, Command, command_of_arguments

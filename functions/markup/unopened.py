@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from engine.functions.notations.closings import Closing
+from engine.functions.notations.thought_ends import Closing
 
 from .grammar import begins_line
 from .state import State

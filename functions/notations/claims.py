@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import FLAGS, Grammar, begins_line
-from engine.functions.notations.ends import Behind, Texts, ends_of
+from engine.functions.notations.call_ends import Behind, Texts, ends_of
 from engine.functions.notations.tokens import BAR, BAR_WORD, CLOSING, NOISE, PREFIX, WRAPPERS, tool_names
 from engine.functions.notations.values import Values
 

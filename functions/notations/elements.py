@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import FLAGS, Grammar, skip_space
-from engine.functions.notations.ends import nothing_follows
+from engine.functions.notations.call_ends import nothing_follows
 from engine.functions.notations.notation import UNREAD, Answer, Reading
 from engine.functions.notations.parameters import Parameters, parameters
 from engine.functions.notations.tokens import NOISE, PREFIX, WRAPPERS

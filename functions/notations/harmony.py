@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import Grammar, skip_space
-from engine.functions.notations.closings import CHANNELS
-from engine.functions.notations.ends import no_call_follows
+from engine.functions.notations.call_ends import no_call_follows
 from engine.functions.notations.notation import Answer, Reading
+from engine.functions.notations.thought_ends import CHANNELS
 
 _HEADER = lazy_regex(
     r"(?:<\|start\|>[^<]{0,120})?(?:<\|channel\|>([^<{]{0,120}))?(?:<\|constrain\|>[^<]{0,40})?(?:<\|message\|>|(?=\s*\{))"

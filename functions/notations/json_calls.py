@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import Grammar, skip_space
-from engine.functions.notations.ends import NO_LIST_END, nothing_follows
+from engine.functions.notations.call_ends import NO_LIST_END, nothing_follows
 from engine.functions.notations.notation import Answer, Reading
 from engine.functions.notations.pythonic import FUNCTOOLS, tool_before
 from engine.functions.notations.values import calls_in

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Protocol
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import Grammar, begins_line
+from engine.functions.notations.call_ends import Behind
 from engine.functions.notations.claims import Claims
-from engine.functions.notations.closings import Closing, closings
-from engine.functions.notations.ends import Behind
+from engine.functions.notations.thought_ends import Closing, closings
 from engine.functions.notations.values import Values
 
 UNREAD = "it is in a notation that is not read"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import FLAGS, NAMESPACE, skip_space
-from engine.functions.notations.ends import Behind
+from engine.functions.notations.call_ends import Behind
 from engine.functions.notations.notation import Answer
 from engine.functions.notations.scalars import argument
 

@@ -10,7 +10,7 @@ from typing import Any
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.argument_names import ARGUMENT_NAMES, known_names
 from engine.functions.markup.grammar import FLAGS, skip_space
-from engine.functions.notations.ends import Behind
+from engine.functions.notations.call_ends import Behind
 from engine.functions.notations.notation import Answer
 from engine.functions.notations.scalars import argument
 from engine.functions.notations.tokens import NOISE, PREFIX

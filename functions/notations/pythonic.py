@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import Grammar, begins_line, skip_space
-from engine.functions.notations.ends import NO_LIST_END, nothing_follows
+from engine.functions.notations.call_ends import NO_LIST_END, nothing_follows
 from engine.functions.notations.notation import UNREAD, Answer, Reading
 from engine.functions.notations.python_values import call_at
 

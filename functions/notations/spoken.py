@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import FLAGS, Grammar, skip_space
-from engine.functions.notations.ends import nothing_follows
+from engine.functions.notations.call_ends import nothing_follows
 from engine.functions.notations.json_calls import json_calls
 from engine.functions.notations.notation import UNREAD, Answer, Reading
 from engine.functions.notations.tokens import tool_names

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 
 from engine.functions.markup.grammar import Grammar
-from engine.functions.notations.closings import CLOSES, CLOSING, OPENING
 from engine.functions.notations.notation import Answer, Reading
+from engine.functions.notations.thought_ends import CLOSES, CLOSING, OPENING
 
 
 class Thoughts:

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import FLAGS, Grammar, skip_space
+from engine.functions.notations.call_ends import ANY_END, ends_of, no_call_follows, nothing_follows
 from engine.functions.notations.elements import element_of, named_element
-from engine.functions.notations.ends import ANY_END, ends_of, no_call_follows, nothing_follows
 from engine.functions.notations.json_calls import json_calls
 from engine.functions.notations.notation import UNREAD, Answer, Reading
 from engine.functions.notations.pairs import behind_pairs, pairs

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from engine.functions.lazy import lazy_regex
 from engine.functions.markup.grammar import FLAGS, Grammar
 from engine.functions.markup.tags import decode_entities
-from engine.functions.notations.ends import Behind
+from engine.functions.notations.call_ends import Behind
 from engine.functions.notations.notation import Answer, Reading
 from engine.functions.notations.scalars import argument
 

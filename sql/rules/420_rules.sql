@@ -15,6 +15,8 @@ create table if not exists brackets (
     after_prompts integer not null,
     -- it begins where less than this share of the context, in percent, is left
     below_percent integer not null,
+    -- the bracket that its rules stand under
+    rules_of text not null,
     meaning text not null
 ) strict, without rowid;
 
@@ -141,14 +143,14 @@ create table if not exists rule_overrides (
 
 -- seeds
 
-insert into brackets (name, ordinal, after_prompts, below_percent, meaning) values
-    ('FRESH', 1, 0, 101, 'prompts 1 to 15; or 70 % and more of the context is left'),
-    ('MODERATE', 2, 15, 70, 'prompts 16 to 35; or less than 70 % is left'),
-    ('DEPLETED', 3, 35, 40, 'prompts 36 to 50; or less than 40 % is left'),
-    ('CRITICAL', 4, 50, 15, 'prompt 51 and on; or less than 15 % is left')
+insert into brackets (name, ordinal, after_prompts, below_percent, rules_of, meaning) values
+    ('FRESH', 1, 0, 101, 'FRESH', 'prompts 1 to 15; or 70 % and more of the context is left'),
+    ('MODERATE', 2, 15, 70, 'MODERATE', 'prompts 16 to 35; or less than 70 % is left'),
+    ('DEPLETED', 3, 35, 40, 'DEPLETED', 'prompts 36 to 50; or less than 40 % is left'),
+    ('CRITICAL', 4, 50, 15, 'DEPLETED', 'prompt 51 and on; or less than 15 % is left')
 on conflict (name) do update set
     ordinal = excluded.ordinal, after_prompts = excluded.after_prompts, below_percent = excluded.below_percent,
-    meaning = excluded.meaning;
+    rules_of = excluded.rules_of, meaning = excluded.meaning;
 
 -- views
 

@@ -78,13 +78,8 @@ select
     b.name as bracket,
     coalesce(o.after_prompts, b.after_prompts) as after_prompts,
     coalesce(o.below_percent, b.below_percent) as below_percent,
-    -- CRITICAL has the rules of DEPLETED
     coalesce(
-        (
-            select r.is_enabled
-            from rule_brackets as r
-            where r.rule_set_id = s.id and r.bracket = case b.name when 'CRITICAL' then 'DEPLETED' else b.name end
-        ), 1
+        (select r.is_enabled from rule_brackets as r where r.rule_set_id = s.id and r.bracket = b.rules_of), 1
     ) as is_enabled,
     (
         select group_concat(t.text, char(10))

@@ -84,8 +84,8 @@ union all
 select 2, 0, r.ordinal, 'bracket_rule', s.bracket, r.ordinal, r.text, null, length(r.text)
 from _newest_selection as s
 join bracket_list as b on b.rule_set_id = s.rule_set_id and b.bracket = s.bracket and b.is_enabled
-join bracket_rules as r on r.rule_set_id = s.rule_set_id
-    and r.bracket = case s.bracket when 'CRITICAL' then 'DEPLETED' else s.bracket end
+join brackets as o on o.name = s.bracket
+join bracket_rules as r on r.rule_set_id = s.rule_set_id and r.bracket = o.rules_of
 union all
 select 3, f.ordinal, 0, 'star_command', f.name, null, c.description, null, length(c.description)
 from _newest_selection as s

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.functions.counts import counted
-from engine.functions.sources.maps import symbol_map
+from engine.functions.sources.symbol_maps import symbol_map
 
 SOURCE = "class A:\n    def b(self):\n        pass\n\ndef c(x):\n    pass\n"
 

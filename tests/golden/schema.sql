@@ -176,6 +176,7 @@ CREATE TABLE brackets (
     ordinal integer not null,
     after_prompts integer not null,
     below_percent integer not null,
+    rules_of text not null,
     meaning text not null
 ) strict, without rowid;
 

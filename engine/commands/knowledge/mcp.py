@@ -11,7 +11,7 @@ from engine.cli.options import JsonOption, is_alone
 from engine.terminal.exit_codes import FAILED
 from engine.terminal.printing import say, visible
 
-from .mcp_offers import NameArgument, call, prompt, read, search, show
+from .mcp_tools import NameArgument, call, prompt, read, search, show
 
 if TYPE_CHECKING:
     from engine.config.configuration import Layer

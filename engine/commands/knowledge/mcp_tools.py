@@ -24,8 +24,8 @@ def show(name: NameArgument, as_json: JsonOption = False) -> None:
       engine mcp show files
       engine mcp show files --json | jq '.items[].name'
     """
-    from .mcp_calls import connected
     from .mcp_lists import print_offered
+    from .mcp_sessions import connected
 
     with connected([name]) as registry:
         print_offered(registry.clients.servers[name], registry.clients.offered[name], as_json=as_json)
@@ -42,8 +42,8 @@ def search(
     Examples:
       engine mcp search "create an issue"
     """
-    from .mcp_calls import connected
     from .mcp_lists import print_items
+    from .mcp_sessions import connected
 
     with connected(None) as registry:
         print_items(registry.search(words)[:limit], as_json=as_json)
@@ -62,7 +62,7 @@ def call(
       engine mcp call files read_file path=README.md
       engine mcp call tracker create_issue '{"title": "It rains", "labels": ["roof"]}'
     """
-    from .mcp_calls import call_tool, connected
+    from .mcp_sessions import call_tool, connected
 
     with connected([name]) as registry:
         said = call_tool(registry, name, tool, words or [])
@@ -85,7 +85,7 @@ def read(
     Examples:
       engine mcp read files file:///srv/notes.md
     """
-    from .mcp_calls import connected
+    from .mcp_sessions import connected
 
     with connected([name]) as registry:
         text, kind = registry.read(name, uri)
@@ -107,7 +107,7 @@ def prompt(
     Examples:
       engine mcp prompt office review room=A | engine run -
     """
-    from .mcp_calls import arguments_of, connected
+    from .mcp_sessions import arguments_of, connected
 
     with connected([name]) as registry:
         given = {key: str(value) for key, value in arguments_of(words or [], {}).items()}
