@@ -28,6 +28,24 @@ _UNKNOWN_TO_STRICT = frozenset(
     }
 )
 _UNIONS = ("anyOf", "oneOf", "allOf")
+_KEPT_BY_ANTHROPIC = frozenset(
+    {
+        "type",
+        "properties",
+        "required",
+        "items",
+        "anyOf",
+        "allOf",
+        "enum",
+        "const",
+        "description",
+        "title",
+        "additionalProperties",
+    }
+)
+"""Keywords that Anthropic keeps to while it writes; a schema with another one is refused, so the others are left out."""
+_MOST_OPTIONAL, _MOST_UNIONS = 24, 16
+"""Properties that are not required, and unions, of which Anthropic takes no more in one schema."""
 
 
 def schema_openai(name: str | None, description: str | None, schema: str | None, strict: int | None) -> str | None:
@@ -103,6 +121,40 @@ def is_strictable(schema: Schema) -> bool:
     inner += schema.get("$defs", {}).values()
     inner += [schema["items"]] if isinstance(schema.get("items"), dict) else []
     return all(map(is_strictable, inner))
+
+
+def anthropic_form(schema: Schema) -> Schema | None:
+    """The form of a text for Anthropic's API: `schema` with every object closed; None for one that it could not keep to.
+
+    Bounds of numbers, texts and lists are left out, because the API refuses them: they are checked of the answer.
+    """
+    if not is_strictable(schema) or "$defs" in schema:
+        return None
+    form, optional, unions = _closed(schema)
+    return form if optional <= _MOST_OPTIONAL and unions <= _MOST_UNIONS else None
+
+
+def _closed(schema: Schema) -> tuple[Schema, int, int]:
+    """The closed form of `schema`, and how many optional properties and unions it has."""
+    form = {key: value for key, value in schema.items() if key in _KEPT_BY_ANTHROPIC}
+    unions = int("anyOf" in schema or "oneOf" in schema or isinstance(schema.get("type"), list))
+    properties = schema.get("properties", {})
+    optional = sum(name not in schema.get("required", ()) for name in properties)
+
+    def closed(part: Schema) -> Schema:
+        nonlocal optional, unions
+        form, more_optional, more_unions = _closed(part)
+        optional, unions = optional + more_optional, unions + more_unions
+        return form
+
+    if properties or schema.get("type") == "object":
+        form |= {"properties": {name: closed(each) for name, each in properties.items()}, "additionalProperties": False}
+    if isinstance(schema.get("items"), dict):
+        form["items"] = closed(schema["items"])
+    for union in _UNIONS:
+        if union in schema:
+            form["allOf" if union == "allOf" else "anyOf"] = [closed(each) for each in schema[union]]
+    return form, optional, unions
 
 
 def _nullable(schema: Schema) -> Schema:

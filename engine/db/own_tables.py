@@ -26,16 +26,26 @@ _READING = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_RECURSIVE})
 _WRITING = {apsw.SQLITE_INSERT: "insert into", apsw.SQLITE_UPDATE: "update", apsw.SQLITE_DELETE: "delete from"}
 _ACTING_FUNCTIONS = REACHING_FUNCTIONS | {"late_call", "needs_module", "fail"}
 """Functions that do something in the file, or outside of it."""
+_VARYING_FUNCTIONS = frozenset(
+    {
+        "random", "randomblob", "date", "time", "datetime", "julianday", "unixepoch", "strftime",
+        "current_date", "current_time", "current_timestamp",
+    }
+)  # fmt: skip
+"""Functions that may give something else when a statement is carried out once more."""
 _CALL = r"""{}["'`\]]?(?:\s|--[^\n]*|/\*(?s:.*?)\*/)*\("""
 """A call in the text of a statement, with whatever may stand between the name and its arguments."""
+_SHADOWS = "select 1 from temp.sqlite_schema where type in ('table', 'view') limit 1"
+"""A temporary table takes the place of a table of its name, on its own connection only."""
 _UNKNOWN = ("no such function", "no such table", "no such module", "no such collation", "unknown database")
 
 
 class Use(NamedTuple):
-    """What a statement does: whether it writes, and whether it reads what others than the engine write."""
+    """What a statement does: whether it writes, reads what others than the engine write, takes the time or chance."""
 
     writes: bool
     reads_own: bool
+    varies: bool
 
 
 class OwnTables:
@@ -50,12 +60,16 @@ class OwnTables:
         """What a statement does. Raises `PermissionDenied` (403) for one that a tool may not run, `ValidationError` (400)
         for one that SQLite cannot read, and for more than one.
         """
-        if (known := self._known.get(sql)) is not None:
+        with db.held():
+            shadowed = any(True for _ in db.connection.execute(_SHADOWS))
+        if not shadowed and (known := self._known.get(sql)) is not None:
             return known
         if not isinstance(sql, str) or "\0" in sql:
             raise ValidationError("a statement is a text without NUL; bind what it holds as values")
         with self._lock, db.clear_errors:
-            found = self._known[sql] = self._looked_at(db, sql, bindings)
+            found = self._looked_at(db, sql, bindings, beside=not shadowed)
+            if not shadowed:
+                self._known[sql] = found
         return found
 
     def close(self) -> None:
@@ -65,8 +79,8 @@ class OwnTables:
                 self._beside.close()
                 self._beside = None
 
-    def _looked_at(self, db: Store, sql: str, bindings: Bindings) -> Use:
-        if str(db.path) != MEMORY:
+    def _looked_at(self, db: Store, sql: str, bindings: Bindings, *, beside: bool) -> Use:
+        if beside and str(db.path) != MEMORY:
             if self._beside is None:
                 self._beside = connect_beside(db.path, db.clock, db.rights)
             try:
@@ -84,7 +98,7 @@ def _use(connection: apsw.Connection, sql: str, bindings: Bindings) -> Use:
     writes: list[bool] = []
 
     def judge(*action: Any) -> int:
-        seen.append((action[0], str(action[1]).lower()))
+        seen.append((action[0], str(action[2 if action[0] == apsw.SQLITE_FUNCTION else 1]).lower()))
         if (what := _refusal(sql, *action)) is not None:
             refused.append(what)
             return apsw.SQLITE_DENY
@@ -116,7 +130,11 @@ def _use(connection: apsw.Connection, sql: str, bindings: Bindings) -> Use:
     if writes[0] and not any(code in _WRITING for code, _ in seen):
         raise PermissionDenied(f"a tool writes the app's own tables only: {sql.split()[0]} is refused")
     names = installed().fresh.by_name
-    return Use(writes[0], any(code == apsw.SQLITE_READ and name not in names for code, name in seen))
+    return Use(
+        writes[0],
+        any(code == apsw.SQLITE_READ and name not in names for code, name in seen),
+        any(code == apsw.SQLITE_FUNCTION and name in _VARYING_FUNCTIONS for code, name in seen),
+    )
 
 
 def _refusal(

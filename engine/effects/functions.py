@@ -30,7 +30,12 @@ _CHANGED = (
     "Nothing of it was stored: what it had read in the tables of the app was changed by others before it ended. "
     "Call it again if that is still wanted."
 )
+_VARIES = (
+    "Nothing of it was stored: a row that it read back differs now. Its statement {sql!r} takes the time or chance again "
+    "when the result is stored. Let the tool compute that value in Python and bind it."
+)
 _MOST_OF_ERROR = 2_000
+_MOST_OF_STATEMENT = 200
 
 
 class Functions:
@@ -64,9 +69,9 @@ class Functions:
                 return
             except _Over:
                 return
-            except Changed:
+            except Changed as changed:
                 if attempt == _ATTEMPTS or not json.loads(effect["detail"])["idempotent"]:
-                    report(ended.failed("conflict", _CHANGED))
+                    report(ended.failed("conflict", _changed(changed.varying)))
                     return
             except ValidationError as error:  # a constraint that is checked at the end of a transaction
                 report(ended.failed("error", f"Nothing of it was stored: {error.message}"))
@@ -296,6 +301,10 @@ def keep_entries(db: Handle, effect: Row, entries: Sequence[Entry]) -> None:
             raise ValidationError(f"entry {entry.path!r}: a tool may not write it; use a path such as known://name")
         columns = {"path": entry.path, "body": entry.body, "visibility": entry.visibility}
         db.insert("_write_entry", run_id=effect["run_id"], **columns, state="resolved", writer="plugin", turn=turn)
+
+
+def _changed(varying: str | None) -> str:
+    return _CHANGED if varying is None else _VARIES.format(sql=" ".join(varying.split())[:_MOST_OF_STATEMENT])
 
 
 def _not_here(detail: dict[str, Any]) -> str:

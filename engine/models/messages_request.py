@@ -9,7 +9,7 @@ import json
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from engine.functions.schemas import schema_anthropic
+from engine.functions.schemas import anthropic_form, schema_anthropic
 from engine.models.cuts import blocks_of
 from engine.models.protocol import Message, Picture, Request
 from engine.models.thinking import Thinking
@@ -53,7 +53,15 @@ def messages_request(request: Request, name: str, thinking: Thinking) -> dict[st
             json.loads(schema_anthropic(each.name, each.description, each.schema) or "{}") for each in request.tools
         ]
         body |= {"tools": [*tools[:-1], tools[-1] | _MARK], "tool_choice": {"type": "auto"}}
-    return body | _effort(request.effort, thinking)
+    body |= _effort(request.effort, thinking)
+    if request.tools and request.output and thinking.forms and (form := _form(json.loads(request.output))):
+        body["output_config"] = body.get("output_config", {}) | {"format": {"type": "json_schema", "schema": form}}
+    return body
+
+
+def _form(schema: dict[str, Any]) -> dict[str, Any] | None:
+    """The form of an answer outside of tools, if it can be kept; as with OpenAI's API, of objects only."""
+    return anthropic_form(schema) if schema.get("type") == "object" else None
 
 
 def _effort(effort: str | None, thinking: Thinking) -> dict[str, Any]:

@@ -32,13 +32,15 @@ class Thinking:
     """What a model can be told.
 
     `levels` are the efforts that it has, the weakest first. `by_itself` says that it thinks where nothing is said, `always`
-    that it does whatever is said. One of Claude's without `adaptive` is told a number of tokens.
+    that it does whatever is said. One of Claude's without `adaptive` is told a number of tokens; one with `forms` keeps its
+    text to a schema.
     """
 
     levels: tuple[str, ...] = ()
     by_itself: bool = False
     always: bool = False
     adaptive: bool = False
+    forms: bool = False
 
     def nearest(self, effort: str | None) -> str | None:
         """The level that is sent for an effort: itself, else the next weaker one that thinks, else the weakest."""
@@ -105,16 +107,17 @@ def _of_openai(name: str) -> Thinking:
 def _of_claude(name: str) -> Thinking:
     found = _CLAUDE.match(name)
     if found is None:
-        return Thinking(EFFORTS, adaptive=True)
+        return Thinking(EFFORTS, adaptive=True, forms=True)
     version = (int(found[1] or found[3]), int(found[2] or found[4] or 0))
     if version < (3, 7):
         return _NONE
     if version < (4, 6):
-        return Thinking(EFFORTS)
+        return Thinking(EFFORTS, forms=version >= (4, 5))
     if version < (4, 7):
-        return Thinking(("none", "low", "medium", "high", "max"), adaptive=True)
+        return Thinking(("none", "low", "medium", "high", "max"), adaptive=True, forms=True)
     # these refuse a temperature whatever they are told
-    return Thinking(("none", "low", "medium", "high", "xhigh", "max"), by_itself=True, always=True, adaptive=True)
+    levels = ("none", "low", "medium", "high", "xhigh", "max")
+    return Thinking(levels, by_itself=True, always=True, adaptive=True, forms=True)
 
 
 def _of_openrouter(name: str) -> Thinking:

@@ -28,7 +28,13 @@ _OVER = "context.db: the call of this tool is over; nothing is stored any more"
 
 
 class Changed(Exception):  # noqa: N818 - an outcome, not a defect
-    """What a tool was told of the app's tables is not so any more, so what it wrote is not stored."""
+    """What a tool was told of the app's tables is not so any more, so what it wrote is not stored.
+
+    `varying` is the first statement of the tool that takes the time or chance, if it has one: that may be the reason.
+    """
+
+    def __init__(self, varying: str | None) -> None:
+        self.varying = varying
 
 
 class _Undone(BaseException):
@@ -44,6 +50,7 @@ class _Step(NamedTuple):
     sql: str
     values: tuple[Bindings, ...]
     writes: bool
+    varies: bool
     told: bytes | None = None
 
     def run(self, db: Store) -> list[Row]:
@@ -111,14 +118,18 @@ class ToolTables:
                 try:
                     rows = step.run(self._db)
                 except EngineError as error:  # whatever status a trigger of the app gives it
-                    raise Changed from error
+                    raise Changed(self._varying) from error
                 if step.told is not None and step.told != _digest(rows):
-                    raise Changed
+                    raise Changed(self._varying)
+
+    @property
+    def _varying(self) -> str | None:
+        return next((step.sql for step in self._steps if step.varies), None)
 
     def _add(self, sql: str, values: tuple[Bindings, ...], *, tells: bool) -> list[Row]:
         with self._turn():
             use = self._own.use(self._db, sql, values[0])
-            step = _Step(sql, values, use.writes)
+            step = _Step(sql, values, use.writes, use.varies)
             rows = self._try(step) if use.writes or self.has_written else self._run(step)
             if use.writes or use.reads_own:
                 told = _digest(rows) if tells else None

@@ -25,6 +25,7 @@ import engine
 from engine.driving.model_choice import sync_environment_models
 from engine.keys.providers import PROVIDERS
 from engine.models.chat_request import chat_request
+from engine.models.messages_request import messages_request
 from engine.models.protocol import Message, Request, ToolSpec
 from engine.models.providers import Endpoint
 from engine.models.thinking import thinking_of
@@ -203,6 +204,58 @@ def test_the_own_api_of_openai_gets_the_form_of_a_text_that_it_can_keep(form: di
     assert told == (
         {"name": "answer", "strict": True, "schema": {**form, "additionalProperties": False}} if is_asked else {}
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "form", "sent"),
+    [
+        (
+            "claude-sonnet-5-5",
+            {
+                "type": "object",
+                "properties": {
+                    "port": {"type": "integer", "minimum": 1},
+                    "hosts": {"type": "array", "maxItems": 9, "items": {"type": "object", "properties": {}}},
+                    "kind": {"oneOf": [{"type": "string", "pattern": "^[a-z]+$"}, {"type": "null"}]},
+                },
+                "required": ["port"],
+            },
+            {
+                "type": "object",
+                "properties": {
+                    "port": {"type": "integer"},
+                    "hosts": {
+                        "type": "array",
+                        "items": {"type": "object", "properties": {}, "additionalProperties": False},
+                    },
+                    "kind": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+                },
+                "required": ["port"],
+                "additionalProperties": False,
+            },
+        ),
+        ("claude-3-7-sonnet", {"type": "object", "properties": {"port": {"type": "integer"}}}, None),
+        ("claude-sonnet-5-5", {"type": "array", "items": {"type": "integer"}}, None),
+        ("claude-sonnet-5-5", {"type": "object", "properties": {f"p{n}": {"type": "null"} for n in range(25)}}, None),
+        ("claude-sonnet-5-5", {"type": "object", "properties": {}, "patternProperties": {"a": {"type": "null"}}}, None),
+        (
+            "claude-sonnet-5-5",
+            {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"type": "null"}}},
+            None,
+        ),
+    ],
+)
+def test_anthropic_gets_the_form_of_a_text_that_it_can_keep(
+    model: str, form: dict[str, Any], sent: dict[str, Any] | None
+) -> None:
+    at = Endpoint(PROVIDERS["anthropic"], "https://example.org", True, "key")
+    tools = (ToolSpec("update", "", '{"type": "object", "properties": {"body": {"type": "string"}}}'),)
+    request = Request(
+        (Message("user", "Hi"),), None, None, None, 1, 0, "run", tools=tools, output=json.dumps(form), effort="high"
+    )
+    config = messages_request(request, model, thinking_of(at, model)).get("output_config", {})
+    assert config.get("format") == (sent and {"type": "json_schema", "schema": sent})
+    assert "effort" in config or model == "claude-3-7-sonnet", "the effort stays beside it"
 
 
 def test_markup_is_the_default_and_no_tool_is_sent(db: engine.Database, server: Server) -> None:

@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -178,6 +179,54 @@ def test_a_tool_writes_the_tables_of_the_app_only(tmp_path: Path, statement: str
         assert log_of(db) == [("act", 200, "act()\non")]
         assert db.rows("select name, value from settings") == before
         assert db.value("select count(*) from refunds") == 0
+
+
+@pytest.mark.parametrize(
+    "default", ["datetime('now', 'subsec')", "current_timestamp || random()", "hex(randomblob(8))"]
+)
+def test_a_default_that_is_another_one_later_is_named_when_it_was_read_back(tmp_path: Path, default: str) -> None:
+    def book(context: engine.Context[None]) -> str:
+        seen = context.db.value("insert into seats (name) values ('A1') returning made")
+        time.sleep(0.01)
+        return str(seen)
+
+    def blind(context: engine.Context[None]) -> str:
+        context.db.execute("insert into seats (name) values ('B2')")
+        return "booked"
+
+    with shop(tmp_path, book, blind) as db:
+        db.execute(f"create table seats (name text, made text default ({default}))")
+        db.run("Go", run="demo", model=script(tmp_path, "<book/>" + GO_ON, "<blind/>" + GO_ON, DONE))
+        (_, _, told), (_, *stored) = log_of(db)
+        assert "insert into seats (name) values ('A1') returning made" in told, told
+        assert "compute that value in Python" in told
+        assert stored == [200, "blind()\nbooked"], "what is not read back is stored"
+        assert db.tuples("select name from seats") == [("B2",)]
+
+
+def test_a_temporary_table_that_takes_the_place_of_one_of_the_app_is_not_written(tmp_path: Path) -> None:
+    raised: list[str] = []
+
+    def book(context: engine.Context[None]) -> str:
+        for statement in ("insert into refunds (order_name) values ('A1')", "delete from refunds"):
+            try:
+                context.db.execute(statement)
+            except engine.EngineError as error:
+                raised.append(str(error))
+        context.db.execute("insert into main.refunds (order_name) values (?)", (context.run,))
+        return "on"
+
+    with shop(tmp_path, book) as db:
+        model = script(tmp_path, "<book/>" + GO_ON, DONE)
+        db.run("Go", run="first", model=model)
+        assert raised == []
+        assert db.tuples("select order_name from main.refunds") == [("first",)]
+        db.execute("create temp table refunds (order_name text)")
+        db.run("Go", run="second", model=model)
+        assert len(raised) == 2
+        assert all("tool writes the app's own tables only" in text for text in raised), raised
+        assert db.tuples("select order_name from temp.refunds") == []
+        assert db.tuples("select order_name from main.refunds") == [("first",), ("second",)]
 
 
 def test_what_is_read_of_the_engine_is_not_compared_and_a_trigger_of_the_app_may_use_its_doors(tmp_path: Path) -> None:
