@@ -37,6 +37,10 @@ SandboxOption = Annotated[
 ]
 UtcOption = Annotated[bool, typer.Option("--utc", help="Show times in UTC.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+OutputOption = Annotated[
+    str,
+    typer.Option("--output", metavar="FORM", help="Print text, json, or stream-json: each event as a line of JSON."),
+]
 KeepOutputOption = Annotated[
     Path | None,
     typer.Option(

@@ -129,6 +129,23 @@ def test_an_error_before_the_start_leaves_stdout_empty(folder: Path) -> None:
     assert "nobody" in done.stderr
 
 
+def test_a_run_that_waited_is_resumed_line_by_line(folder: Path) -> None:
+    model = script(folder, ECHO, DONE)
+    asked = engine(folder, "run", *STREAM, "--model", model, "--run", "demo", "Echo")
+    assert (asked.returncode, events(asked.stdout)[-1]["result"]["status"]) == (6, 202)
+    engine(folder, "accept", "demo")
+    done = engine(folder, "resume", *STREAM)
+    told = events(done.stdout)
+    assert (done.returncode, types(told)[0], types(told)[-1]) == (0, "start", "end")
+    assert told[-1]["result"]["status"] == 200
+    assert "output" in types(told)
+    again = engine(folder, "resume", *STREAM, "demo")
+    assert (again.returncode, again.stdout) == (7, "")
+    refused = engine(folder, "resume", "--output", "xml", "demo")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "text, json or stream-json" in refused.stderr
+
+
 # 2. input
 
 

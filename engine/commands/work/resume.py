@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from engine.cli.completion import complete_run
 from engine.cli.databases import open_existing, use_keys
-from engine.cli.options import DbOption, JsonOption, KeepOutputOption, KeyFromOption, WaitOption
+from engine.cli.options import DbOption, JsonOption, KeepOutputOption, KeyFromOption, OutputOption, WaitOption
 from engine.cli.run_argument import is_unfinished, latest_unfinished, run_or_latest
 from engine.terminal.driver import drive
 from engine.terminal.exit_codes import NOTHING_TO_DO
 from engine.terminal.next_commands import say_nothing_to_resume
-
-if TYPE_CHECKING:
-    pass
+from engine.terminal.output_forms import output_form
 
 
 def resume(
@@ -47,6 +45,7 @@ def resume(
     key_from: KeyFromOption = None,
     keep_output: KeepOutputOption = None,
     wait: WaitOption = True,
+    output: OutputOption = "text",
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -65,6 +64,7 @@ def resume(
     from engine.driving import runs
     from engine.processes.kept_output import opened as output_file
 
+    lines, as_json = output_form(output, as_json)
     with open_existing(db) as database:
         use_keys(database, key_from)
         limited = max_turns is not None or max_seconds is not None
@@ -75,4 +75,4 @@ def resume(
             say_nothing_to_resume(database, alias, db)
             raise typer.Exit(NOTHING_TO_DO)
         with output_file(database, keep_output, alias) as kept:
-            drive(database, alias, None, given=db, yolo=yolo, as_json=as_json, kept=kept, wait=wait)
+            drive(database, alias, None, given=db, yolo=yolo, as_json=as_json, lines=lines, kept=kept, wait=wait)

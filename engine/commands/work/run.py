@@ -18,6 +18,7 @@ from engine.cli.options import (
     KeepOutputOption,
     KeyFromOption,
     ModelOption,
+    OutputOption,
     RootOption,
     SandboxOption,
     WaitOption,
@@ -26,6 +27,7 @@ from engine.cli.run_argument import fork_point
 from engine.display import demo_mode as hiding
 from engine.models.availability import absolute_model
 from engine.terminal.driver import drive
+from engine.terminal.output_forms import output_form
 from engine.terminal.printing import say
 from engine.terminal.standard_input import piped_text
 
@@ -174,12 +176,7 @@ def run(
     ] = None,
     keep_output: KeepOutputOption = None,
     wait: WaitOption = True,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", metavar="FORM", help="Print text, json, or stream-json: each event as a line of JSON."
-        ),
-    ] = "text",
+    output: OutputOption = "text",
     input_: Annotated[
         str,
         typer.Option("--input", metavar="FORM", help="With stream-json stdin has prompts and decisions, one a line."),
@@ -224,7 +221,8 @@ def run(
 
     if demo:
         hiding.begin_here()
-    lines, inputs = _forms(output, input_, as_json)
+    lines, as_json = output_form(output, as_json)
+    inputs = _input_lines(input_, lines)
     text, piped = _given(prompt, stdin, inputs)
     text, piped = storable(text), storable(piped)
     if not text.strip():
@@ -278,25 +276,20 @@ def run(
                 return _prompt(database, text, alias, more, "")[1]
 
             converse(database, alias, loop, inputs, lines, give, given=db, yolo=yolo, kept=kept, wait=wait)
-        as_json = as_json or output == "json"
         drive(database, alias, loop, given=db, yolo=yolo, as_json=as_json, lines=lines, kept=kept, wait=wait)
 
 
-def _forms(output: str, input_: str, as_json: bool) -> tuple[EventLines | None, InputLines | None]:
-    """What prints each event, and what reads stdin line by line, as --output and --input say."""
-    if output not in ("text", "json", "stream-json") or (as_json and output != "text"):
-        raise typer.BadParameter("give text, json or stream-json, or --json alone", param_hint="--output")
-    if input_ not in ("text", "stream-json"):
+def _input_lines(form: str, lines: EventLines | None) -> InputLines | None:
+    """What reads stdin line by line, if `form` (--input) asks for it."""
+    if form not in ("text", "stream-json"):
         raise typer.BadParameter("give text or stream-json", param_hint="--input")
-    if output != "stream-json":
-        if input_ != "text":
-            raise typer.BadParameter("stream-json needs --output stream-json", param_hint="--input")
-        return None, None
-    from engine.terminal.event_lines import EventLines
+    if form == "text":
+        return None
+    if lines is None:
+        raise typer.BadParameter("stream-json needs --output stream-json", param_hint="--input")
     from engine.terminal.input_lines import InputLines
 
-    lines = EventLines()
-    return lines, InputLines(lines) if input_ != "text" else None
+    return InputLines(lines)
 
 
 def _given(prompt: str | None, stdin: bool | None, inputs: InputLines | None) -> tuple[str, str]:
