@@ -81,6 +81,20 @@ class ThoughtDict(_OfARun):
     text: str
 
 
+class CallDict(_OfARun):
+    """A native call while the model writes it: `text` is the next piece of the JSON of its arguments.
+
+    `call` numbers the calls of an answer from 0. A call that was performed is told as `command`.
+    """
+
+    type: Literal["call"]
+    id: int
+    turn: int
+    call: int
+    tool: str
+    text: str
+
+
 class CommandDict(_OfARun):
     """A command has ended; `body` says what came of it, `path` is its entry."""
 
@@ -307,6 +321,7 @@ Event = (
     | DeltaDict
     | PartialDict
     | ThoughtDict
+    | CallDict
     | CommandDict
     | ErrorDict
     | AcceptanceDict

@@ -106,6 +106,20 @@ class ThoughtEvent(Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallEvent(Told):
+    """A native call while the model writes it: `text` is the next piece of the JSON of its arguments.
+
+    `call` numbers the calls of an answer from 0. A call that was performed is told as `command`.
+    """
+
+    type: ClassVar[Literal["call"]] = "call"
+    turn: int
+    call: int
+    tool: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandEvent(Told):
     """A command has ended; `body` says what came of it, `path` is its entry."""
 
@@ -332,6 +346,7 @@ _CLASSES: dict[str, Any] = {
     "delta": DeltaEvent,
     "partial": PartialEvent,
     "thought": ThoughtEvent,
+    "call": CallEvent,
     "command": CommandEvent,
     "error": ErrorEvent,
     "acceptance": AcceptanceEvent,
@@ -360,6 +375,7 @@ StreamEvent = (
     | DeltaEvent
     | PartialEvent
     | ThoughtEvent
+    | CallEvent
     | CommandEvent
     | ErrorEvent
     | AcceptanceEvent

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from engine.errors import Conflict
 from engine.functions.typed_answers.partial import NOTHING
-from engine.models.protocol import Thought
+from engine.models.protocol import CallPiece, Thought
 
 from .prose import Answer, Teller, arrives, tool_names
 
@@ -90,6 +90,9 @@ class Progress:
         if isinstance(text, Thought):
             self._think(text)
             return
+        if isinstance(text, CallPiece):
+            self._call(text)
+            return
         self._answer.hear(text)
         if self._on_event is not None:
             self._on_event({"type": "delta", "id": self._last, "text": text})
@@ -144,6 +147,16 @@ class Progress:
         self._has_thought = True
         if self._on_event is not None:
             self._on_event({"type": "thought", "id": self._last, "turn": self._answer.turn, "text": str(text)})
+
+    def _call(self, piece: CallPiece) -> None:
+        """Pass on a piece of a native call."""
+        assert self._answer is not None, "the model answers"
+        self._answer.hear_call(piece)
+        if self._on_event is not None:
+            told = {"turn": self._answer.turn, "call": piece.call, "tool": piece.tool, "text": str(piece)}
+            self._on_event(cast("Event", {"type": "call", "id": self._last, **told}))
+            if self._has_form:
+                self._tell_partial()
 
     def _tell_partial(self) -> None:
         """Pass on the answer of a form, as far as it is there and was not told."""

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.functions.markup.answer import response_parse
-from engine.functions.typed_answers.partial import NOTHING, partial_value
+from engine.functions.typed_answers.partial import NOTHING, partial_body, partial_value
 
 if TYPE_CHECKING:
     from engine.events import TextDict
     from engine.handle import Handle
+    from engine.models.protocol import CallPiece
 
 _OPENERS = re.compile(r"[<\[{`~|]")
 """What a command, a quotation or a control token can begin with."""
@@ -44,7 +45,8 @@ class Answer:
         """Forget what has arrived: the model is asked again."""
         with self._lock:
             self._pieces: list[str] = []
-            self._length = self._read = self._looked = 0
+            self._update: list[str] = []
+            self._length = self._read = self._looked = self._updating = 0
             self._prose = ""
 
     def hear(self, text: str) -> None:
@@ -52,6 +54,15 @@ class Answer:
         with self._lock:
             self._pieces.append(text)
             self._length += len(text)
+
+    def hear_call(self, piece: CallPiece) -> None:
+        """Take the next piece of a native call; only that of an update is kept, the last one."""
+        if piece.tool == "update":
+            with self._lock:
+                if piece.call != self._updating:
+                    self._update, self._updating = [], piece.call
+                self._update.append(piece)
+                self._length += len(piece)
 
     def prose(self, tools: str) -> str:
         """The prose that has arrived so far and stays as it is; `tools` is what `tool_names` returns."""
@@ -68,7 +79,7 @@ class Answer:
             if self._length - self._looked <= self._looked // _STEPS:
                 return NOTHING
             self._looked = self._length
-            return partial_value("".join(self._pieces))
+            return partial_body("".join(self._update)) if self._update else partial_value("".join(self._pieces))
 
 
 def settled(text: str) -> int:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.models.figures import Figures
-from engine.models.native_calls import Calls
-from engine.models.protocol import Completion, Thought, ToolCall, finish_reason
+from engine.models.native_calls import Call, Calls
+from engine.models.protocol import CallPiece, Completion, Thought, ToolCall, finish_reason
 from engine.models.stuck import Listener
 
 Emit = Callable[[str], None]
@@ -44,13 +44,15 @@ class Answer:
 
     def call(self, index: int | None, call_id: str, name: str, piece: str) -> None:
         """Take a piece of a call."""
-        self.calls.take(index, call_id, name, piece)
-        self.hear_arguments(piece)
+        call = self.calls.take(index, call_id, name, piece)
+        self.hear_arguments(call, piece)
 
-    def hear_arguments(self, piece: str) -> None:
-        """Listen to a piece of arguments."""
+    def hear_arguments(self, call: Call | None, piece: str) -> None:
+        """Listen to a piece of the arguments of a call, and pass it on."""
         if piece:
             self._heard["arguments"].hear(piece)
+        if piece and call is not None:
+            self._emit(CallPiece(_joined(piece), call.place, call.name))
 
     def _hear_thought(self, piece: str) -> None:
         self._heard["thoughts"].hear(piece)

@@ -48,7 +48,7 @@ def _begin_block(answer: Answer, index: Any, block: Mapping[str, Any]) -> None:
         call = answer.calls.begin(_index(index), call_id, _text(block.get("name")))
         given = block.get("input")
         call.whole = given if isinstance(given, str) else json.dumps(given) if given else ""
-        answer.hear_arguments(call.whole)
+        answer.hear_arguments(call, call.whole)
     else:
         _read_delta(answer, index, block)
 
@@ -59,7 +59,7 @@ def _read_delta(answer: Answer, index: Any, delta: Mapping[str, Any]) -> None:
     piece, call = _text(delta.get("partial_json")), answer.calls.at(_index(index))
     if call is not None and piece:
         call.add(piece)
-        answer.hear_arguments(piece)
+        answer.hear_arguments(call, piece)
 
 
 def _take_end(answer: Answer, place: Mapping[str, Any]) -> None:

@@ -23,11 +23,15 @@ _STRUCTURE = re.compile(r'[{}\[\]"\\]|[^{}\[\]"\\]+')
 
 @dataclass
 class Call:
-    """A call that arrives in pieces; `whole` are arguments that came at once, and count where no piece follows."""
+    """A call that arrives in pieces, at `place` among those of its answer, from 0.
+
+    `whole` are arguments that came at once, and count where no piece follows.
+    """
 
     index: int | None
     id: str
     name: str
+    place: int = 0
     pieces: list[str] = field(default_factory=list)
     whole: str = ""
     has_arguments: bool = False
@@ -77,14 +81,16 @@ class Calls:
         self._by_id: dict[str, Call] = {}
         self._by_index: dict[int, Call] = {}
 
-    def take(self, index: int | None, call_id: str, name: str, piece: str) -> None:
-        """Take a piece; raises `OverflowError` for more calls than any model makes."""
+    def take(self, index: int | None, call_id: str, name: str, piece: str) -> Call | None:
+        """Take a piece; returns its call, None if it only repeats one. Raises `OverflowError` for more calls than any model
+        makes.
+        """
         call = self._continued(index, call_id, name, piece)
         if call is None:
             before = self.at(index)
             call = self.begin(index, call_id, name or (before.name if before else ""))
         elif call.is_repeated_by(piece):
-            return  # some providers end with the whole call once more
+            return None  # some providers end with the whole call once more
         elif call.index == index and not call_id and name != call.name and not call.has_arguments:
             call.name += name
         call.id = call.id or call_id
@@ -92,12 +98,13 @@ class Calls:
         if call.id:
             self._by_id[call.id] = call
         call.add(piece)
+        return call
 
     def begin(self, index: int | None, call_id: str, name: str) -> Call:
         """A new call."""
         if len(self.all) >= MOST_CALLS:
             raise OverflowError(f"more than {MOST_CALLS:,} calls")
-        call = Call(index, call_id, name)
+        call = Call(index, call_id, name, len(self.all))
         self.all.append(call)
         if call_id:
             self._by_id[call_id] = call

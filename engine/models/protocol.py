@@ -181,13 +181,30 @@ class Thought(str):
     __slots__ = ()
 
 
+class CallPiece(str):
+    """A piece of the arguments of a call while a model writes it; given to `on_delta`, it is told as a piece of the call.
+
+    `call` is the place of the call in the answer, from 0; `tool` its name as far as it is known.
+    """
+
+    __slots__ = ("call", "tool")
+    call: int
+    tool: str
+
+    def __new__(cls, text: str, call: int, tool: str) -> CallPiece:
+        """A piece of call number `call`."""
+        piece = super().__new__(cls, text)
+        piece.call, piece.tool = call, tool
+        return piece
+
+
 class Model(Protocol):
     """An adapter that answers requests."""
 
     def complete(self, request: Request, on_delta: Callable[[str], None], cancelled: threading.Event, /) -> Completion:
         """Answer `request`; text goes to `on_delta`, in the caller's thread, as it arrives. All three are always given.
 
-        What the model thinks may go there too, as `Thought`s.
+        What the model thinks may go there too, as `Thought`s, and the arguments of calls as `CallPiece`s.
 
         Raises `ModelError`: category ``aborted`` within 0.2 s after `cancelled` is set, ``timeout`` after `timeout_s`.
         """

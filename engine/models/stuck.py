@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from engine.functions.limits import RESPONSE_CHARACTERS
 from engine.functions.markup.repetition import text_repetition
-from engine.models.protocol import ModelError, Thought
+from engine.models.protocol import CallPiece, ModelError, Thought
 from engine.system.waiting import Flag
 
 OnRetry = Callable[[ModelError, int, float], None]
@@ -41,8 +41,8 @@ class Listener(Flag):
         return retry
 
     def hear(self, text: str) -> None:
-        """Take a piece of the response and pass it on; a thought is passed on only."""
-        if isinstance(text, Thought):
+        """Take a piece of the response and pass it on; a thought, and a piece of a call, are passed on only."""
+        if isinstance(text, Thought | CallPiece):
             if self._on_delta is not None:
                 self._on_delta(text)
             return

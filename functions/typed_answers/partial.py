@@ -29,7 +29,20 @@ def partial_value(response: str) -> Any:
     start = opening.end() if opening else 0
     if text[start : start + 1] not in ("{", "["):
         return NOTHING
-    for attempt in _completed(text[start:]):
+    return _first_value(text[start:])
+
+
+def partial_body(arguments: str) -> Any:
+    """The object or list that the `body` of a native update holds so far; `arguments` is the JSON that has arrived."""
+    body = _first_value(arguments.lstrip())
+    body = body.get("body", NOTHING) if isinstance(body, dict) else NOTHING
+    if isinstance(body, str):
+        return partial_value(body)
+    return body if isinstance(body, dict | list) else NOTHING
+
+
+def _first_value(text: str) -> Any:
+    for attempt in _completed(text):
         try:
             return value_of(attempt)
         except NoValue:

@@ -34,7 +34,7 @@ pytest.importorskip("httpx2")
 import engine
 from engine.keys.keys import Keys
 from engine.keys.providers import PROVIDERS
-from engine.models.protocol import Completion, Message, ModelError, Request, Thought
+from engine.models.protocol import CallPiece, Completion, Message, ModelError, Request, Thought
 from engine.models.providers import endpoint
 from engine.models.remote import RemoteModel
 from engine.models.wire import Wire
@@ -89,8 +89,14 @@ def read(format_: str, *parts: bytes) -> Turn:
     if wire.answer.is_stuck:
         return turn
     thoughts = "".join(piece for piece in heard if isinstance(piece, Thought))
-    said = "".join(piece for piece in heard if not isinstance(piece, Thought))
+    said = "".join(piece for piece in heard if not isinstance(piece, Thought | CallPiece))
     assert (thoughts, said) == (turn.thoughts.removesuffix("\ufffd"), turn.text.removesuffix("\ufffd"))
+    told: dict[int, str] = {}
+    for piece in heard:
+        if isinstance(piece, CallPiece):
+            told[piece.call] = told.get(piece.call, "") + piece
+    for number, call in enumerate(wire.answer.calls.all):
+        assert told.get(number, "").strip() in (call.arguments.strip(), call.whole.strip() + call.arguments.strip())
     return turn
 
 

@@ -147,6 +147,34 @@ def test_streamed_calls_are_commands_like_any_other(
     assert "The owner is Ada." in json.dumps(server.asked[1]["messages"])
 
 
+@pytest.mark.parametrize("actual", ["openai/tiny", "anthropic/claude-x"])
+def test_calls_are_told_while_the_model_writes_them(
+    db: engine.Database, server: Server, workspace_dir: Path, actual: str
+) -> None:
+    server.answers = [("I look.", [GET, ("think", '{"body": "hm \U0001f600"}')]), ("", [DONE])]
+    *events, _ = db.stream("Which port?", model=alias(db, actual), root=workspace_dir)
+    told: dict[tuple[int, int, str], list[str]] = {}
+    for event in events:
+        if isinstance(event, engine.stream_events.CallEvent):
+            told.setdefault((event.turn, event.call, event.tool), []).append(event.text)
+    assert list(told) == [(1, 0, "get"), (1, 1, "think"), (2, 0, "update")]
+    assert all(len(each) > 1 for each in told.values()), "piece by piece"
+    assert ["".join(each) for each in told.values()] == [GET[1], '{"body": "hm \U0001f600"}', DONE[1]]
+
+
+@pytest.mark.parametrize("actual", ["openai/tiny", "anthropic/claude-x"])
+def test_a_partial_object_is_told_from_a_native_update(db: engine.Database, server: Server, actual: str) -> None:
+    form = {"type": "object", "properties": {"city": {"type": "string"}, "lines": {"type": "array"}}}
+    body = '{"city": "Bonn am Rhein", "lines": [1, 2, 3]}'
+    first: Call = ("update", '{"status": 102, "body": {"city": "Trier"}}')
+    server.answers = [("", [first, ("update", f'{{"status": 200, "body": {body}}}')])]
+    *events, end = db.stream("Read it", model=alias(db, actual), output=engine.json_schema(form))
+    told = [event.output for event in events if isinstance(event, engine.stream_events.PartialEvent)]
+    assert isinstance(end, engine.stream_events.EndEvent)
+    assert end.result.output == told[-1] == json.loads(body)
+    assert any(each.get("city", "").startswith("Bonn") and "lines" not in each for each in told), told
+
+
 def test_openai_gets_the_tools_that_are_open_strictly(db: engine.Database, server: Server, workspace_dir: Path) -> None:
     server.answers = [("", [DONE])]
     db.run("Which port?", model=alias(db, "openai/tiny"), root=workspace_dir, mode="ask", yolo=True)
