@@ -57,6 +57,7 @@ DAILY: Mapping[str, Mapping[str, Place]] = {
         "runs": Place("look.runs", "runs", "List, name, archive and remove runs.", _RUNS),
         "show": Place("look.show", "show", "Show a run: its prompts, answers, rules, turns and decisions."),
         "log": Place("look.log", "log", "Print a run as a story: the prompt, what was done, the answer."),
+        "why": Place("look.why", "why", "Say why something in a run is as it is, and which rows say so."),
         "diff": Place("look.diff", "diff", "Show what a run changed in the files."),
         "find": Place("look.find", "find", "Search prompts, answers, results, files and entries."),
         "costs": Place("look.costs", "costs", "Show what models cost in US dollars."),

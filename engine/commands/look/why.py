@@ -1,0 +1,88 @@
+"""`engine why`: why something in a run is as it is, in words, with the rows that say so.
+
+spec: @why
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engine.cli.databases import open_to_read
+from engine.cli.options import DbOption, JsonOption
+from engine.cli.run_argument import RunArgument, run_or_latest
+from engine.terminal.printing import print_json, print_text, visible
+
+if TYPE_CHECKING:
+    from engine.history.why import Reason, Why
+
+
+def why(
+    run: RunArgument = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="A turn, path, command, setting, rule or skill; default: the run itself."),
+    ] = None,
+    rows: Annotated[bool, typer.Option("--rows", help="Show the row that each reason comes from.")] = False,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Say why something in a run is as it is: why it was refused, shown, chosen, or how it ended.
+
+    NAME is the number of a turn, "prompt 2", a file, or another entry. A command is named by what it was about, or by its
+    path in 'engine log --json'. NAME can also be a setting, an option, "model", "cost", a domain of rules, a skill or an
+    AGENTS.md. If it means several things, each is answered. --rows shows the statement that selects the row of a reason.
+
+    \b
+    Examples:
+      engine why
+      engine why demo 3
+      engine why demo notes.md --rows
+      engine why demo max_strikes
+      engine why demo model --json
+    """
+    with open_to_read(db) as database:
+        found = database.why(run_or_latest(database, run), name)
+    if as_json:
+        from dataclasses import asdict
+
+        print_json(asdict(found))
+        return
+    _print(found, rows=rows)
+
+
+def _print(found: Why, *, rows: bool) -> None:
+    from engine.terminal.wrapping import line_width, wrapped
+
+    width = line_width()
+    about = None
+    for reason in found.rows:
+        if reason.about != about:
+            if about is not None:
+                print_text("")
+            about = reason.about
+            print_text("\n".join(wrapped(_flat(about), width, "", "  ")))
+        print_text("\n".join(wrapped(_flat(reason.says), width, "  ", "    ")))
+        if rows:
+            print_text("\n".join(wrapped(_row(reason), width, "    ", "      ")))
+
+
+def _row(reason: Reason) -> str:
+    """The row of a reason as a statement that selects it, to be copied."""
+    tests = [f"{column} is {_literal(value)}" for column, value in reason.key.items()]
+    return _flat(" ".join(("select * from", reason.source, "where", " and ".join(tests))))
+
+
+def _literal(value: object) -> str:
+    if value is None:
+        return "null"
+    return str(value) if isinstance(value, int | float) else "'" + str(value).replace("'", "''") + "'"
+
+
+def _flat(text: str) -> str:
+    """A text as one line, with escapes for what controls a terminal: no line of a model begins one of the answer."""
+    return visible(" ".join(text.split()))
+
+
+__all__ = ["why"]

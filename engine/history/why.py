@@ -1,0 +1,103 @@
+"""Answers why something in a run is as it is, from the views of the module `why`.
+
+spec: @why
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from engine.arguments import check, expects
+from engine.db.query import read_only_rows
+from engine.errors import NotFound
+from engine.handle import Handle
+
+_SUBJECTS = """
+    select distinct topic, subject, title, view, place
+    from reason_subjects
+    where run = ? and name = ?
+    order by place, topic
+"""
+_REASONS = "select says, source, key from {} where run = ? and topic = ? and subject = ? order by place, key"
+_NAMES = "select distinct name from reason_subjects where run = ? and name not glob 'command *' limit 5000"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One reason in words, what it is about, and the row it comes from: those columns of the view or table `source`.
+
+    Attributes:
+        about: what it is a reason for, such as "the turn 3"
+        says: the reason, as a sentence; it may repeat what a model, a file or a person wrote
+        source: the name of a view or table
+        key: columns of `source` with the values that name the row; None is NULL
+    """
+
+    about: str
+    topic: str
+    subject: str
+    says: str
+    source: str
+    key: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Why:
+    """The answer to a question about a run: `text` has it in words, `rows` the reasons with the rows they come from."""
+
+    run: str
+    name: str
+    text: str
+    rows: tuple[Reason, ...]
+
+
+class Reasons(Handle):
+    """The method of `Database` that says why."""
+
+    @expects(run="a text")
+    def why(self, run: str, name: str | int | None = None) -> Why:
+        """Say why something in a run is as it is.
+
+        `name` is a turn (3), a prompt ("prompt 2"), a command ("log://turn_1/sh/make", "command 17", or what it was about),
+        an entry, a file, a setting or an option, "model", "cost", or a rule, a skill or an AGENTS.md. None asks about the
+        run and its latest prompt. A name that means several things is answered for all of them. Nothing is changed.
+
+        Raises `NotFound` (404) for an unknown run, and for a name that the run has nothing of.
+        """
+        if not isinstance(name, int) or isinstance(name, bool):
+            check("name", name, "a text or None")
+        if self.value("select 1 from runs where alias = ?", (run,)) is None:
+            raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
+        asked = "" if name is None else str(name)
+        found = tuple(_reasons(self, run, asked))
+        if not found:
+            raise NotFound(f"run {run!r}: there is nothing to say of {asked!r}; {_nearest(self, run, asked)}")
+        return Why(run, asked, _text(found), found)
+
+
+def _reasons(db: Handle, run: str, name: str) -> Iterator[Reason]:
+    for asked in read_only_rows(db, _SUBJECTS, (run, name)):
+        about = (run, asked["topic"], asked["subject"])
+        for row in read_only_rows(db, _REASONS.format(asked["view"]), about):
+            key = json.loads(row["key"])
+            yield Reason(asked["title"], asked["topic"], asked["subject"], row["says"], row["source"], key)
+
+
+def _nearest(db: Handle, run: str, name: str) -> str:
+    from difflib import get_close_matches
+
+    names = [str(row["name"]) for row in read_only_rows(db, _NAMES, (run,))]
+    near = get_close_matches(name, names, 1)
+    return f"did you mean {near[0]}?" if near else "name a turn, a path, a command, a setting, model or cost"
+
+
+def _text(found: tuple[Reason, ...]) -> str:
+    lines: list[str] = []
+    for at, reason in enumerate(found):
+        if not at or found[at - 1].about != reason.about:
+            lines.append(f"{reason.about}:")
+        lines.append(f"  {reason.says}")
+    return "\n".join(lines)

@@ -1,0 +1,106 @@
+-- Why: the reasons for what a run did, saw and cost, each a sentence with the row that it comes from.
+-- 'engine why' and db.why lay these views out. Asking takes nothing in: they are read as temporary views over the file as it
+-- is. Each file of this folder has the reasons of one kind of thing.
+-- needs: acceptance, instructions, rules, skills, threads
+-- spec: @why
+
+-- views
+
+-- The prompt that a run is asked about: the active one, else the one that ended last, else the first in line.
+create view _asked_prompts as
+select
+    r.id as run_id,
+    r.alias as run,
+    (
+        select l.id
+        from loops as l
+        where l.run_id = r.id
+        order by l.status = 102 desc, l.status = 100, case l.status when 100 then l.sequence else -l.sequence end
+        limit 1
+    ) as loop_id
+from runs as r;
+
+-- What each name asks about, but for the numbers of commands.
+create view _reason_names as
+select a.run, '' as name, 1 as place, 'run' as topic, '' as subject
+from _asked_prompts as a
+union all
+select a.run, '', 2, 'prompt', cast(l.sequence as text)
+from _asked_prompts as a
+join loops as l on l.id = a.loop_id
+union all
+select run, cast(turn as text), 3, 'turn', cast(turn as text)
+from past_turns
+union all
+select r.alias, 'prompt ' || l.sequence, 4, 'prompt', cast(l.sequence as text)
+from loops as l
+join runs as r on r.id = l.run_id
+union all
+select run, log_path, 5, 'command', subject
+from _asked_commands
+where log_path is not null
+union all
+-- by what a command was about: the latest one
+select run, target, 6, 'command', cast(max(command_id) as text)
+from _asked_commands
+where target is not null
+group by run, target
+union all
+select run, path, 7, 'entry', path
+from _asked_entries
+union all
+select r.alias, f.path, 8, 'file', f.path
+from runs as r
+cross join file_stats as f on f.project_id = r.project_id
+union all
+select r.alias, s.name, 9, 'setting', s.name
+from runs as r
+cross join settings as s
+union all
+select r.alias, o.name, 9, 'setting', o.name
+from runs as r
+cross join run_options as o
+where o.name not in (select name from settings)
+union all
+select r.alias, k.column1, 10, k.column1, ''
+from runs as r
+cross join (values ('model'), ('cost')) as k
+union all
+select run, name, 11, topic, subject
+from _guidance_names;
+
+create view reason_subjects as
+-- What can be asked about a run, by name: a turn ('3'), a prompt ('prompt 2'), a command by the path of its record or by
+-- what it was about, an entry, a file, a setting or option, 'model', 'cost', a rule, a skill: select view, topic, subject
+-- from reason_subjects where run = 'demo' and name = 'notes.md' order by place. The name '' is the run itself. 'title' says
+-- what it is, and 'view' has the reasons: select says, source, key from turn_reasons where run = 'demo' and topic = 'turn'
+-- and subject = '3' order by place.
+select
+    run, name, place, topic, subject,
+    case topic
+        when 'run' then 'the run ' || run
+        when 'command' then (
+            select 'the command ' || w.words || coalesce(' on turn ' || t.sequence, '')
+            from _command_words as w
+            join commands as c on c.id = w.command_id
+            left join turns as t on t.id = c.turn_id
+            where w.command_id = cast(subject as integer)
+        )
+        when 'model' then 'the model of ' || run
+        when 'cost' then 'the cost of ' || run
+        when 'instructions' then 'the instructions in ' || subject
+        else 'the ' || topic || ' ' || subject
+    end as title,
+    case
+        when topic in ('run', 'prompt') then 'prompt_reasons'
+        when topic in ('setting', 'model') then 'choice_reasons'
+        when topic in ('rule', 'skill', 'instructions') then 'guidance_reasons'
+        else topic || '_reasons'
+    end as view
+from (
+    select *
+    from _reason_names
+    union all
+    select run, 'command ' || subject, 5, 'command', subject
+    from _asked_commands
+);

@@ -1,0 +1,245 @@
+"""Why: reasons in words, each with a row that exists.
+
+1. Every command, entry, turn, prompt and file of runs of every kind has a reason, and every reason names a row. 2. So of
+random runs. 3. What decided: policies, grants, yolo, modes, limits. 4. What was loaded. 5. Looking installs nothing. 6. The
+command: words, rows, JSON, hostile texts.
+
+spec: @why
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import agents_project as project
+import pytest
+from driving import DONE, GO_ON, script
+from engine_cli import engine as cli
+from every_run import every_run
+from fresh import fresh
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+import engine
+from engine.db.missing import shown
+from engine.errors import NotFound
+from engine.history.why import Why
+
+VIEWS = ("command", "turn", "prompt", "entry", "file", "choice", "cost", "guidance")
+
+
+def subjects(db: engine.Database) -> set[tuple[str, str, str]]:
+    return set(db.tuples("select distinct run, topic, subject from reason_subjects"))
+
+
+def expect_reasons(db: engine.Database) -> int:
+    """Every subject has a reason, and each reason names a row; returns how many reasons there are."""
+    with shown(db.connection, ["why"]):
+        found = [row for view in VIEWS for row in db.rows(f"select * from {view}_reasons")]
+        asked = subjects(db)
+        assert asked - {(row["run"], row["topic"], row["subject"]) for row in found} == set()
+        assert [row for row in found if not row["says"].strip()] == []
+        rows: dict[tuple[str, ...], set[tuple[object, ...]]] = {}
+        for row in found:
+            key = json.loads(row["key"])
+            columns = (row["source"], *key)
+            if columns not in rows:
+                rows[columns] = set(db.tuples(f"select {', '.join(key)} from {row['source']}"))
+            assert tuple(key.values()) in rows[columns], row
+        for topic, wanted in (
+            ("command", "select r.alias, c.id from commands as c join runs as r on r.id = c.run_id"),
+            ("entry", "select run, path from known_entries"),
+            ("prompt", "select run, loop from loop_list"),
+            ("turn", "select run, turn from past_turns"),
+        ):
+            assert {(run, topic, str(name)) for run, name in db.tuples(wanted)} <= asked
+    return len(found)
+
+
+def test_runs_of_every_kind_have_reasons_that_name_rows(tmp_path: Path) -> None:
+    path = every_run().put(tmp_path)
+    before = path.read_bytes()
+    with engine.open(path, read_only=True) as db:
+        assert expect_reasons(db) > 5_000
+        assert not db.has("why")
+    assert path.read_bytes() == before
+
+
+COMMANDS = [
+    '<get path="notes.md"/>',
+    '<get path="nothing.md"/>',
+    '<set path="notes.md">new</set>',
+    '<set path="known://fact" tags="a">a fact</set>',
+    '<set path="known://**" visibility="archived"/>',
+    '<set path="log://turn_1/x">no</set>',
+    '<rm path="known://fact"/>',
+    '<mv path="notes.md" to="other.md"/>',
+    "<sh>true</sh>",
+    "<sh>exit 2</sh>",
+    "<sh>vim notes.md</sh>",
+    '<ask_user question="Which?"/>',
+    "<nonsense/>",
+    "<think>hm</think>",
+]
+
+
+@settings(max_examples=12)
+@given(
+    turns=some.lists(some.lists(some.sampled_from(COMMANDS), max_size=3), min_size=1, max_size=3),
+    decisions=some.lists(some.sampled_from([True, False, None, "text"]), min_size=1, max_size=4),
+    options=some.sampled_from([{}, {"yolo": True}, {"mode": "ask"}, {"max_turns": 1}, {"no_proposals": True}]),
+)
+def test_random_runs_have_reasons_that_name_rows(
+    tmp_path_factory: pytest.TempPathFactory, turns: list[list[str]], decisions: list[bool | str | None], options: dict
+) -> None:
+    root = tmp_path_factory.mktemp("why") / "work"
+    root.mkdir()
+    (root / "notes.md").write_text("old\n")
+    left = list(decisions)
+    answers = ["".join(turn) + GO_ON for turn in turns]
+    with fresh() as db:
+        db.run(
+            "go",
+            run="demo",
+            model=script(root.parent, *answers, DONE),
+            root=root,
+            sandbox="off",
+            on_proposal=lambda _: left.pop() if left else None,
+            **options,
+        )
+        assert expect_reasons(db) > 100
+
+
+def ran(db: engine.Database, root: Path, *answers: str, **options: object) -> engine.Result:
+    root.mkdir(exist_ok=True)
+    (root / "notes.md").write_text("old\n")
+    options = {"run": "demo", "root": root, "sandbox": "off", "overwrite_unseen": True, **options}
+    return db.run("go", model=script(root.parent, *answers), **options)  # type: ignore[arg-type]
+
+
+def rows(found: Why, source: str) -> list[str]:
+    return [row.says for row in found.rows if row.source == source]
+
+
+def test_what_decided_is_told_by_its_row(db: engine.Database, tmp_path: Path) -> None:
+    answers = "<sh>vim x</sh>" + GO_ON, '<set path="notes.md">new</set>' + GO_ON, DONE
+    ran(db, tmp_path / "work", *answers, yolo=True)
+    refused = db.why("demo", "vim x")
+    assert rows(refused, "policies") == ["The policy editor (shipped) says for vim: refuse."]
+    assert any(
+        told.startswith("The policy editor rejected the command line vim x: Refused: vim needs")
+        for told in rows(refused, "decisions")
+    )
+    changed = db.why("demo", "log://turn_2/set/notes.md")
+    assert "The option yolo accepted writing notes.md." in rows(changed, "decisions")
+    assert rows(changed, "run_options") == [
+        "Prompt 1 was given the option yolo: every proposal except a question is accepted."
+    ]
+    file = [row.says for row in db.why("demo", "notes.md").rows if row.topic == "file"]
+    assert file[0].startswith("Turn 2 of demo changed it by set (+1 -1 lines); decided by yolo, at ")
+    assert file[1] == "It was asked for by: go"
+
+
+def test_a_mode_closes_a_tool_and_a_scheme_its_entries(db: engine.Database, tmp_path: Path) -> None:
+    ran(db, tmp_path / "work", "<sh>true</sh>" + GO_ON, '<set path="rule://x">no</set>' + GO_ON, DONE, mode="ask")
+    closed = db.why("demo", "true")
+    assert "Prompt 1 was given in the mode ask: read only: no file is changed and no shell command is run." in rows(
+        closed, "loop_list"
+    )
+    assert rows(closed, "tool_list") == [
+        "The tool <sh> is for the modes act, and closed by the options no_proposals, no_processes."
+    ]
+    assert rows(db.why("demo", "rule://x"), "schemes") == [
+        "Entries of rule (a rule of a domain) may be written by: client, plugin, system."
+    ]
+
+
+def test_a_limit_names_its_setting_and_the_layer_of_that(db: engine.Database, tmp_path: Path) -> None:
+    ran(db, tmp_path / "work", GO_ON, GO_ON, max_turns=1)
+    ended = db.why("demo")
+    assert any("Turn 1: The limit of turns: stopped at the limit of 1 turn" in told for told in rows(ended, "votes"))
+    assert rows(ended, "run_settings") == ["The setting max_loop_turns is 1, from: prompt."]
+    db.execute("update settings set value = '7' where name = 'max_strikes'")
+    told = db.why("demo", "max_strikes")
+    assert told.rows[0].says == "max_strikes is 7, from: this database."
+    assert rows(told, "setting_layers") == ["The layer file says 7."]
+
+
+def test_a_child_says_which_prompt_it_is_for(db: engine.Database, tmp_path: Path) -> None:
+    ran(db, tmp_path / "work", "<subtask>look</subtask>", DONE, DONE, max_depth=1)
+    child = db.why("demo-1")
+    assert [row.says for row in child.rows[:2]] == [
+        "The run demo started it, to do a part of its work (subtask).",
+        "It is for prompt 1 of demo.",
+    ]
+    assert rows(db.why("demo", "look"), "run_overview") == ["It gave the work to the run demo-1, which is done."]
+
+
+def test_guidance_says_why_it_is_loaded_or_not(db: engine.Database, tmp_path: Path) -> None:
+    root = project.make(tmp_path / "ledger", {"AGENTS.md": project.ROOT}, project.CODE, project.skills())
+    ran(db, root, DONE)
+    assert [row.source for row in db.why("demo", "AGENTS.md").rows if row.topic == "instructions"] == [
+        "setting_list",
+        "prompt_layers",
+    ]
+    skill = db.value("select name from skills limit 1")
+    assert {"skills", "prompt_layers"} <= {row.source for row in db.why("demo", f"skill://{skill}").rows}
+    assert expect_reasons(db) > 100
+
+
+def test_rules_say_which_word_loaded_them(db: engine.Database, tmp_path: Path) -> None:
+    db.execute("insert into rule_sets (project_id) values (null)")
+    for name in ("testing", "style", "gone"):
+        db.execute("insert into rule_domains (rule_set_id, name) values (1, ?)", (name,))
+    db.execute("insert into rule_keywords (rule_set_id, domain_id, kind, word) values (1, 1, 'recall', 'go')")
+    db.execute("insert into rule_keywords (rule_set_id, domain_id, kind, word) values (1, 2, 'recall', 'paint')")
+    ran(db, tmp_path / "work", DONE)
+    assert db.why("demo", "testing").rows[0].says == "Prompt 1 loaded it: it has the word go."
+    assert db.why("demo", "style").rows[0].says == "Prompt 1 did not load it: it has none of its words."
+    expect_reasons(db)
+
+
+def test_a_fork_answers_for_its_past(db: engine.Database, tmp_path: Path) -> None:
+    ran(db, tmp_path / "work", '<set path="known://a">one</set>' + GO_ON, DONE)
+    db.fork("demo", "child", at=2)
+    told = db.why("child", 1)
+    assert told.rows[0].key == {"run": "demo", "loop": 1}
+    assert "was forked from demo, before its turn 2" in db.why("child").text
+    with pytest.raises(NotFound, match="nothing to say of '2'"):
+        db.why("child", 2)
+
+
+def test_unknown_names_are_404_with_the_nearest(db: engine.Database, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="run 'demo': there is no such run"):
+        db.why("demo")
+    ran(db, tmp_path / "work", DONE)
+    with pytest.raises(NotFound, match=r"did you mean notes\.md\?"):
+        db.why("demo", "note.md")
+    with pytest.raises(TypeError, match=r"name is a text or None, not 1\.5"):
+        db.why("demo", 1.5)  # type: ignore[arg-type]
+
+
+def test_the_command_prints_words_rows_and_json(tmp_path: Path) -> None:
+    evil = "\x1b[2Jfake\nthe turn 9:\n  It never happened. <script>"
+    with engine.open(tmp_path / "t.db") as db:
+        ran(db, tmp_path / "work", f'<set path="known://{evil}">x</set><sh>echo {evil}</sh>' + GO_ON, DONE)
+    db_option = ["--db", str(tmp_path / "t.db")]
+    printed = cli(tmp_path, "why", "demo", "1", "--rows", *db_option).stdout
+    assert printed.splitlines()[:3] == [
+        "the turn 1",
+        "  It is the first turn of prompt 1.",
+        "    select * from loop_list where run is 'demo' and loop is 1",
+    ]
+    with engine.open(tmp_path / "t.db", read_only=True) as db:
+        for number in db.tuples("select id from commands"):
+            printed = cli(tmp_path, "why", "demo", f"command {number[0]}", "--rows", *db_option).stdout
+            assert "\x1b" not in printed
+            assert [line for line in printed.splitlines() if line.startswith("the turn")] == []
+        statements = [line.strip() for line in printed.splitlines() if line.startswith("    select")]
+        assert all(db.sql(statement) for statement in statements)
+    told = json.loads(cli(tmp_path, "why", "demo", "model", "--json", *db_option).stdout)
+    assert {row["topic"] for row in told["rows"]} == {"setting", "model"}
+    assert told["text"].startswith("the setting model:\n  model is ")
+    missing = cli(tmp_path, "why", "demo", "nothing", *db_option)
+    assert (missing.returncode, "nothing to say of 'nothing'" in missing.stderr) == (2, True)
