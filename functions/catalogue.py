@@ -39,6 +39,7 @@ _ARGUMENTS = {
     "markup.answer": {"response_parse": 4},
     "markup.render": {"render_response": 3},
     "markup.repetition": {"text_repetition": 1},
+    "messages.conversations": {"messages_read": 2, "messages_write": 2},
     "passages.finding": {"passages_find": 3, "passages_query": 1},
     "paths": {
         "log_path": 3,

@@ -183,6 +183,7 @@ OF_COMMANDS = (
         ),
     ),
     Kept("vetoes", stays=OF_A_COMMAND),
+    Kept("imported_calls", stays=OF_A_COMMAND),
     Kept(
         "proposals",
         stays=OF_A_RUN,

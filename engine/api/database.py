@@ -18,6 +18,7 @@ from engine.history.past import Past
 from engine.history.seals import Seals
 from engine.history.why import Reasons
 from engine.tools.toolsets import own_tools
+from engine.transfer.conversations import Conversations
 from engine.transfer.run_files import RunFiles
 from engine.workflows.runs import WorkflowRuns
 
@@ -37,7 +38,7 @@ _TEXT = "a text or None"
 _CALLBACKS = dict.fromkeys(("on_event", "on_proposal", "on_driver"), "a function or None")
 
 
-class Database(Past, WorkflowRuns, RunFiles, Seals, Reasons, SharedHandle):
+class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, SharedHandle):
     """An open engine file, with methods for its runs. `engine.open` makes it."""
 
     @expects(prompt="a text", run=_TEXT, **_CALLBACKS)

@@ -202,6 +202,22 @@ METHODS: tuple[Method, ...] = (
         (_RUN, _text("name", "its new name", required=True)),
     ),
     Method("getRuns", "the runs of the project, the newest first", runs.get_runs, (_LIMIT, _OFFSET)),
+    Method(
+        "getMessages",
+        "the conversation of a run as messages",
+        runs.get_messages,
+        (_RUN, _text("form", "openai (default), anthropic or pydantic_ai")),
+    ),
+    Method(
+        "importMessages",
+        "add the messages of a conversation to a run, or to a new one",
+        runs.import_messages,
+        (
+            _RUN,
+            Param("messages", "array", "the messages", required=True),
+            _text("form", "openai, anthropic or pydantic_ai; default: as they look"),
+        ),
+    ),
     Method("getRun", "the state of a run, as `run/state` tells it", runs.get_run, (_RUN,)),
     Method(
         "getProposals",

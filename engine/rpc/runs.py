@@ -158,6 +158,22 @@ async def get_runs(project: Project, given: dict[str, Any]) -> list[Row]:
     return [row | {"labels": json.loads(row["labels"] or "[]")} for row in rows]
 
 
+async def get_messages(project: Project, given: dict[str, Any]) -> list[dict[str, Any]]:
+    """The conversation of a run as messages."""
+    return await project.hub.db.call_async(lambda db: db.messages(given["run"], given.get("form") or "openai"))
+
+
+async def import_messages(project: Project, given: dict[str, Any]) -> dict[str, Any]:
+    """Add messages to a run of the project."""
+
+    def add(db: Database) -> int:
+        known = db.value("select 1 from runs where alias = ?", (given["run"],))
+        root = None if known else project.root
+        return db.import_messages(given["run"], given["messages"], form=given.get("form"), root=root)
+
+    return {"run": given["run"], "prompts": await project.hub.db.call_async(add)}
+
+
 async def get_run(project: Project, given: dict[str, Any]) -> dict[str, Any]:
     """The state of a run."""
 

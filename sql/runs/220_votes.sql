@@ -203,6 +203,14 @@ begin
         prose = null,
         ended_at = now()
     where id = new.turn_id;
+    -- what the model answered without an update is in its log as well: later prompts show it
+    insert into _write_entry (run_id, path, body, attributes, state, writer, turn, loop_id)
+    select
+        t.run_id, log_path(t.sequence, 'update', new.answer), new.answer,
+        json_object('action', 'update', 'target', substr(new.answer, 1, 120), 'status', new.status), 'resolved', 'system',
+        t.sequence, t.loop_id
+    from turns as t
+    where t.id = new.turn_id and new.voter = 'healing' and new.vote = 'stop';
     -- a long body is kept once, in the response; see _command_bodies
     update commands
     set body = null, body_at = instr(t.response, commands.body), body_chars = length(commands.body)

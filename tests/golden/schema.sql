@@ -425,6 +425,11 @@ CREATE TABLE grants (
     revoked_at integer
 ) strict;
 
+CREATE TABLE imported_calls (
+    command_id integer primary key constraint imported_calls_command references commands (id) on delete cascade,
+    given_as text not null
+) strict;
+
 CREATE TABLE job_channels (
     effect_id integer not null constraint job_channels_job references jobs (effect_id) on delete cascade,
     channel integer not null,
@@ -1521,6 +1526,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _context_texts (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, opening, fence, version, summary_chars, is_task, chars_per_token)
 -- view _context_views (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, picture_chars, start, loop_id, chars_per_token)
 -- view _convention_stamps (turn_id, stamp)
+-- view _conversations (run, items)
 -- view _copy_views (run_id, parent_run_id, forked_at, clock)
 -- view _core_tools (name)
 -- view _counting_grants (id, project_id, run_id, kind, target, granted_by, created_at, revoked_at)
@@ -1630,6 +1636,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _held_turns (turn_id, run_id, loop_id, sequence, lease, action, accept, accept_command, answer, attempts, attempt)
 -- view _hold_answer (turn_id)
 -- view _immediate_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
+-- view _import_conversation (run, conversation)
+-- view _import_prompt (run_id, prompt, is_over)
+-- view _import_turn (run_id, loop_id, turn, ends)
 -- view _index_texts (id)
 -- view _inherited_points (run_id, thread_id, point, at_event)
 -- view _instruction_files (project_id, folder, path, entry_id, content_id, chars, fence, shown_path)
@@ -1731,6 +1740,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _make_metadata (run_id, entry_id)
 -- view _maps (command_id, message)
 -- view _matched_references (turn_id, entry_id)
+-- view _message_calls (command_id, run_id, turn_id, ordinal, action, log_path, call_id, arguments, returned, failed)
+-- view _message_texts (turn_id, run_id, body)
 -- view _metadata (id, attributes, head)
 -- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, output, temperature, effort, max_tokens, position, answer_cache, timeout_s, deadline_s, has_pictures, price, headers)
 -- view _model_requests_named (loop_id, command_id)
@@ -2162,6 +2173,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view run_capabilities (run, kind, name, value, reason)
 -- view run_leases (run, token, holder, expires_at)
 -- view run_log (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, created_at)
+-- view run_messages (run, loop, turn, place, role, body, calls, id, failed)
 -- view run_overview (run, project, model, status, loops, turns, answer, cost, created_at, updated_at, parent, tree_cost, title, labels, archived_at)
 -- view run_progress (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path, created_at)
 -- view run_rules (run, prompts, bracket, bracket_basis, context_left, devmode, domains, star_commands, overrides)
@@ -2200,6 +2212,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view verb_forget_answers (run)
 -- view verb_forget_skill (scope, name)
 -- view verb_get (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verb_import_messages (run, form, messages)
 -- view verb_import_nodes (run, scope, body)
 -- view verb_join_threads (run)
 -- view verb_mv (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
@@ -2305,6 +2318,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _forget_unused__tell on _forget_unused
 -- trigger _give_tools__give on _give_tools
 -- trigger _hold_answer__hold on _hold_answer
+-- trigger _import_conversation__import on _import_conversation
+-- trigger _import_prompt__import on _import_prompt
+-- trigger _import_turn__import on _import_turn
 -- trigger _index_texts__index on _index_texts
 -- trigger _judge_turn__judge on _judge_turn
 -- trigger _keep_mcp_items__keep on _keep_mcp_items
@@ -2496,6 +2512,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger file_modes__keep_is_executable on file_modes
 -- trigger file_modes__keep_keys on file_modes
 -- trigger file_modes__keep_rows on file_modes
+-- trigger imported_calls__keep_fixed on imported_calls
+-- trigger imported_calls__keep_keys on imported_calls
+-- trigger imported_calls__keep_rows on imported_calls
 -- trigger jobs__keep_ended_at on jobs
 -- trigger jobs__keep_fixed on jobs
 -- trigger jobs__keep_keys on jobs
@@ -2626,6 +2645,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger verb_forget_answers__forget on verb_forget_answers
 -- trigger verb_forget_skill__forget on verb_forget_skill
 -- trigger verb_get__call on verb_get
+-- trigger verb_import_messages__import on verb_import_messages
 -- trigger verb_import_nodes__import on verb_import_nodes
 -- trigger verb_join_threads__join on verb_join_threads
 -- trigger verb_mv__call on verb_mv

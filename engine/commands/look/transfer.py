@@ -1,24 +1,30 @@
-"""`engine runs export`, `import` and `move`: a run as a file, and from one database to another.
+"""`engine runs export`, `import` and `move`: a run as a file or as messages, and from one database to another.
 
-spec: @run_files
+spec: @run_files @messages
 """
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from engine.cli.databases import open_existing, open_to_read, open_to_write
 from engine.cli.options import DbOption, JsonOption
 from engine.cli.run_argument import RunArgument, run_or_latest
+from engine.functions.counts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.transfer.conversations import Form
     from engine.trust.known_files import Act
 
+_FORMS = "openai, anthropic or pydantic_ai"
 _MOST_ACTS = 20
 """Acts that are shown before a question."""
 
@@ -29,25 +35,34 @@ def export(
         str | None,
         typer.Argument(metavar="FILE", help="Where to write; - is stdout. Default: RUN.jsonl.", show_default=False),
     ] = None,
+    messages: Annotated[
+        str | None,
+        typer.Option("--messages", metavar="FORM", help=f"Write the conversation as messages: {_FORMS}."),
+    ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Write a run to a text file, to keep it or send it.
 
     The file holds the run, its child runs and the runs that it was forked from. The same run always gives the same file.
-    Settings, keys and rights are not in it; the texts that the run has read and written are.
+    Settings, keys and rights are not in it; the texts that the run has read and written are. With --messages the file
+    is a JSON array of messages for another library.
 
     \b
     Examples:
       engine runs export demo
       engine runs export demo backup/demo.jsonl
       engine runs export demo - | sha256sum
+      engine runs export demo messages.json --messages openai
     """
     from engine.terminal.printing import print_json, print_text
     from engine.transfer.writing import text_of
 
     with open_to_read(db) as database:
         alias = run_or_latest(database, run)
+        if messages:
+            _export_messages(alias, database.messages(alias, cast("Form", messages)), file)
+            return
         if file == "-":
             typer.echo(text_of(database, alias).decode(), nl=False)
             return
@@ -59,8 +74,26 @@ def export(
         print_text(f"{alias}: exported to {path}, {path.stat().st_size / 1e6:.1f} MB")
 
 
+def _export_messages(alias: str, found: Sequence[object], file: str | None) -> None:
+    """A file that is there is not replaced: it may be anything."""
+    from engine.errors import Conflict
+    from engine.terminal.printing import print_text
+
+    text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+    if file == "-":
+        typer.echo(text, nl=False)
+        return
+    path = Path(file or f"{alias}.json")
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise Conflict(f"{path}: already exists; remove it, or name another file") from None
+    print_text(f"{alias}: exported to {path}, {counted(len(found), 'message')}")
+
+
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that 'engine runs export' wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that 'engine runs export' wrote; - is stdin.")],
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="The name of the run here.", show_default=False)
     ] = None,
@@ -71,23 +104,34 @@ def import_(
     trust: Annotated[
         bool, typer.Option("--trust", help="Import a run even if it would act, such as continue a prompt.")
     ] = False,
+    messages: Annotated[
+        str | None,
+        typer.Option(
+            "--messages", metavar="FORM", help=f"FILE is a JSON array of messages for run --name: {_FORMS}, or auto."
+        ),
+    ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Import a run that was exported, into this folder's database.
 
     The file is checked first. If it is damaged or was made by hand, nothing is imported. Without --root the run belongs to
-    no folder, so it changes no files. If its name is taken, it gets -2.
+    no folder, so it changes no files. If its name is taken, it gets -2. With --messages, the messages of another library are
+    added to the run --name, which may be a new one.
 
     \b
     Examples:
       engine runs import demo.jsonl
       engine runs import demo.jsonl --name demo-of-ada --root .
+      engine runs import messages.json --messages auto --name demo
     """
     from engine.terminal.printing import print_json, print_text
     from engine.terminal.questions import at_terminal, end_unless_yes
     from engine.transfer.importing import ForeignRun
 
+    if messages:
+        _import_messages(file, name, root, messages, as_json=as_json, db=db)
+        return
     with open_to_write(db) as database:
         try:
             alias = database.import_run(file, name=name, root=root, trust=trust)
@@ -101,6 +145,26 @@ def import_(
         print_json({"run": alias, "file": str(file)})
     else:
         print_text(alias)
+
+
+def _import_messages(
+    file: Path, name: str | None, root: Path | None, form: str, *, as_json: bool, db: Path | None
+) -> None:
+    from engine.errors import NotFound
+    from engine.terminal.printing import print_json, print_text
+
+    if name is None:
+        raise typer.BadParameter("name the run that the messages are for", param_hint="--name")
+    try:
+        given = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    except OSError as error:
+        raise NotFound(f"{file}: cannot be read ({error.strerror})") from error
+    with open_to_write(db) as database:
+        count = database.import_messages(name, given, form=None if form == "auto" else cast("Form", form), root=root)
+    if as_json:
+        print_json({"run": name, "prompts": count})
+    else:
+        print_text(f"{name}: {counted(count, 'prompt')} imported")
 
 
 def _show(file: Path, acts: Sequence[Act]) -> None:
