@@ -43,6 +43,7 @@ class Tracer:
 
     def look(self, db: Store, run: str) -> None:
         """Send what has ended in `run` since the last look."""
+        db.install("traces")
         with self._lock:
             sent = self._sent.setdefault(run, {})
             since = max(self._began, max(sent.values(), default=0) - _BACK_MS)
