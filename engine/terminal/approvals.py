@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -55,8 +55,12 @@ class Asker:
     The changes of one patch, and the removals of one command, are one decision unless the person takes them one by one.
     """
 
-    def __init__(self, db: Database, interrupt: Interrupt, source: TextIO) -> None:
+    def __init__(
+        self, db: Database, interrupt: Interrupt, source: TextIO, hide: Callable[[], None] | None = None
+    ) -> None:
+        """`hide` takes off the screen what would move where it is asked."""
         self._db = db
+        self._hide = hide
         self._source = source
         self._interrupt = interrupt
         self._accepted: set[tuple[str, str]] = set()
@@ -67,6 +71,8 @@ class Asker:
         """Ask about one proposal."""
         if _command(proposal) in self._accepted or self._is_granted(proposal):
             return True
+        if self._hide is not None:
+            self._hide()
         say()
         try:
             with self._interrupt.asking():

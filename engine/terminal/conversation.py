@@ -69,7 +69,7 @@ def _drive(
         return interrupt.struck or runs.goes_on(db, run) or results.result(db, run, loop).status != 202
 
     while True:
-        drive_run(db, run, interrupt, yolo=yolo, kept=kept, told=lambda _: lines, asks=False)
+        drive_run(db, run, interrupt, yolo=yolo, kept=kept, tells=lines, asks=False)
         result = results.result(db, run, loop)
         if result.status != 202 or not inputs.wait(goes_on) or interrupt.struck:
             break

@@ -6,13 +6,15 @@ import errno
 import json
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import typer
 
-from engine.display.statuses import status_words, words_for_end
+from engine.display.demo_mode import hidden
+from engine.display.statuses import words_for_end
 from engine.functions.counts import counted
 
 from .approvals import Asker
@@ -20,16 +22,14 @@ from .exit_codes import INTERRUPTED, exit_code
 from .hints import db_flag
 from .interrupt import Interrupt
 from .jobs import ending_with_an_error, stay_attached
+from .narrating import Narrates, here, narrator
 from .next_commands import QUEUED, say_how_to_continue, say_how_to_go_on, say_how_to_resolve
 from .printing import costs, one_line, print_json_text, print_text, say, visible
-from .progress import Narrator
 from .proposals import AcceptAll
 from .questions import terminal
 from .wrapping import wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from engine.api.database import Database
     from engine.contract import OnProposal, Result
     from engine.events import OnEvent
@@ -61,13 +61,15 @@ def drive(
 
     quieten_libraries()
     say_whose_key(db, run)
+    told: Narrates | None = None
     with Interrupt() as interrupt, ending_with_an_error(db):
         try:
             if lines is None:
-                drive_run(db, run, interrupt, yolo=yolo, kept=kept)
+                told = narrator(db, run, keeps=sys.stdout.isatty() and not as_json)
+                drive_run(db, run, interrupt, yolo=yolo, kept=kept, narrates=told)
             else:
                 lines.begin(db, run, loop)
-                drive_run(db, run, interrupt, yolo=yolo, kept=kept, told=lambda _: lines, asks=False)
+                drive_run(db, run, interrupt, yolo=yolo, kept=kept, tells=lines, asks=False)
         except LeaseHeld:
             status = loop and db.value(_STATUS, (run, loop))
             if not status:
@@ -86,7 +88,7 @@ def drive(
             advice = f"'engine resume{db_flag(given)} {run}' goes on from here"
             raise EngineError(f"{error.message}; {advice}", error.status) from error
         result = results.result(db, run, loop)
-        print_result(db, result, as_json, lines)
+        print_result(db, result, as_json, lines, is_drawn=told is not None and told.has_drawn(result.answer))
         say_what_may_lack(db, run, loop)
         say_how_to_continue(db, run, loop, given)
         code = exit_code(result.status, accepted=result.accepted)
@@ -112,30 +114,36 @@ def drive_run(
     *,
     yolo: bool,
     kept: KeptOutput | None,
-    told: Callable[[Narrator], OnEvent] = lambda narrator: narrator,
+    narrates: Narrates | None = None,
+    tells: OnEvent | None = None,
     asks: bool = True,
 ) -> None:
     """Drive `run`, show what it does and ask about its proposals; raises `LeaseHeld` (409) while another process does.
 
-    `told` gets what shows the events, and returns what is to get them. A person at the terminal decides if it `asks`.
+    `narrates` shows the events, or `tells` gets them. A person at the terminal decides if it `asks`.
     """
     from engine.driving import runs
     from engine.driving.lease import is_held
     from engine.errors import LeaseHeld
 
-    with Narrator(status_words(db)) as narrator:
+    with narrates or nullcontext():
         person = terminal() if asks and not yolo else None
-        decide: OnProposal | None = AcceptAll(db) if yolo else Asker(db, interrupt, person) if person else None
+        hide = narrates.hide if narrates else None
+        decide: OnProposal | None = AcceptAll(db) if yolo else Asker(db, interrupt, person, hide) if person else None
+        shown = interrupt.heeding(tells or narrates or _nothing)
         before = db.value("select coalesce(max(id), 0) from events")
         while True:
             try:
-                shown = interrupt.heeding(told(narrator))
                 runs.drive(db, run, on_event=shown, on_proposal=decide, on_driver=interrupt.take, kept=kept)
                 break
             except LeaseHeld:
                 if interrupt.struck or is_held(db, run):
                     raise
     say_retention(db, before)
+
+
+def _nothing(_: object) -> None:
+    """Nobody is told."""
 
 
 def say_retention(db: Database, before: int) -> None:
@@ -182,16 +190,18 @@ def say_whose_key(db: Database, run: str) -> None:
         say(visible(reason), "yellow")
 
 
-def print_result(db: Database, result: Result, as_json: bool = False, lines: EventLines | None = None) -> None:
-    """Print the answer on stdout, and on stderr how the prompt ended and what it took."""
+def print_result(
+    db: Database, result: Result, as_json: bool = False, lines: EventLines | None = None, *, is_drawn: bool = False
+) -> None:
+    """Print the answer on stdout, unless it `is_drawn` already, and on stderr how the prompt ended and what it took."""
     if lines is not None:
         lines.end(result)
     elif as_json:
         print_json_text(result.to_json())
     elif result.answer and result.status == 406:  # who reads stdout asked for an answer of a form
         say(visible(result.answer))
-    elif result.answer:
-        print_text(result.answer)
+    elif result.answer and not is_drawn:
+        print_answer(result.answer)
     end = one_line(words_for_end(db, result.status, result.reason), 300)
     tokens = f"{result.usage['prompt_tokens']:,} + {result.usage['completion_tokens']:,} tokens"
     colour = {0: "green", 6: "yellow"}.get(exit_code(result.status, accepted=result.accepted), "red")
@@ -200,6 +210,19 @@ def print_result(db: Database, result: Result, as_json: bool = False, lines: Eve
     width = get_terminal_size().columns if sys.stderr.isatty() else None
     for line in wrapped(told, width, "", "  "):
         say(line, colour)
+
+
+def print_answer(text: str) -> None:
+    """Print an answer on stdout: drawn as Markdown at a terminal, elsewhere as it is."""
+    if not sys.stdout.isatty():
+        print_text(text)
+        return
+    from .drawing.look import look_of
+    from .drawing.markdown import markdown
+
+    look = look_of(sys.stdout, here().width if sys.stderr.isatty() else get_terminal_size().columns)
+    for line in markdown(hidden(text), look):
+        typer.echo(look.ansi(line))
 
 
 _OPEN = (100, 102)

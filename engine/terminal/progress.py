@@ -1,42 +1,31 @@
-"""Shows the progress of a run on stderr: a line for each turn and each command.
-
-At a terminal what the model writes and what processes print is shown while it comes, folded to its last lines.
+"""Tells the progress of a run on stderr where that is no terminal: a line for each turn and each command.
 
 spec: @live_progress
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from engine.display.draft import Draft
 from engine.display.statuses import result_word
-from engine.functions.counts import counted
 
-from .live_area import LAST_LINES, Area, LastLines
 from .printing import dollars, one_line, paint, say, shown_path, visible
 from .wrapping import wrapped
 
 _INDENT = "    "
-_PRINTING = ("sh", "env")
-"""Commands behind whose line their output is shown; that of others is shown before the next turn."""
 
 
 class Narrator:
-    """Prints the events of `engine.driving.progress`; on a terminal a spinner turns while the model works."""
+    """Prints the events of `engine.driving.progress`, line by line."""
 
     def __init__(self, words: Mapping[int, str]) -> None:
         """`words` has the word for each status, as `status_words` gives them."""
         self._words = words
-        self._area = Area() if sys.stderr.isatty() else None
-        self._draft = Draft()
         self._speaker = ""
         self._closing = ""
-        self._output = LastLines()
         self._tellers = {
             "turn": self._turn,
             "command": self._command,
@@ -59,33 +48,26 @@ class Narrator:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._rest()
+        """Nothing is left to do."""
 
     def __call__(self, event: Mapping[str, Any]) -> None:
         """Print one event."""
         if run := event.get("run"):
             self._tell_child(run, event)
             return
-        match event["type"]:
-            case "delta":
-                self._hear(event["text"])
-            case "text":
-                self._draft.tell(event["at"], event["text"])
-            case "output":
-                self._print(event["text"])
-            case kind:
-                self._rest()
-                if kind in self._tellers:
-                    self._tellers[kind](event)
+        if tell := self._tellers.get(event["type"]):
+            tell(event)
 
-    def answered(self) -> None:
-        """Forget the answer of a prompt, which somebody else prints."""
-        self._rest()
-        self._closing, self._draft = "", Draft()
+    def hide(self) -> None:
+        """Forget the answer of a prompt, which somebody else prints; nothing moves here that could be in the way."""
+        self._closing = ""
+
+    def has_drawn(self, answer: str) -> bool:  # noqa: ARG002 - as Screen
+        """No answer is drawn here."""
+        return False
 
     def _tell_child(self, run: str, event: Mapping[str, Any]) -> None:
         """Print what a run does that was delegated to, behind its name; what it writes meanwhile is not shown."""
-        self._rest()  # the parent's model has said what it had to
         if event["type"] in ("command", "error", "strike", "retry", "sandbox", "embedder", "rules", "cached", "loop"):
             self._speaker = f"{run} "
             (self._ended if event["type"] == "loop" else self._tellers[event["type"]])(event)
@@ -99,19 +81,10 @@ class Narrator:
         used, ceiling = event.get("context_tokens") or 0, event.get("ceiling") or 0
         free = max(ceiling - used, 0)
         spent = "" if event.get("cost") == 0 else f", {dollars(event.get('cost'))}"
-        self._tell_output()
         self._tell_closing()
-        for line in wrapped(
-            f"{used:,} tokens used, {free:,} free{spent}", self._width, f"[{event['turn']}]      ", _INDENT
-        ):
-            say(line, dim=True)
-        self._draft = Draft()
-        if self._area:
-            self._area.show(f"turn {event['turn']}: the model is thinking")
+        say(f"[{event['turn']}]      {used:,} tokens used, {free:,} free{spent}", dim=True)
 
     def _command(self, event: Mapping[str, Any]) -> None:
-        if event["type"] == "command":
-            self._tell_prose()
         status, outcome = event.get("status") or 500, event.get("outcome") or ""
         target = one_line(shown_path(event.get("target") or ""), 80)
         if _closes(event) and not self._speaker:
@@ -122,12 +95,7 @@ class Narrator:
         result = result_word(self._words, status, outcome)
         head = f"{self._speaker}[{event.get('turn', '-')}] "
         told = f"{line}{f' - {said}' if said else ''}"
-        lines = wrapped(told, self._width, f"{head}{result}  " if result else head, _INDENT)
-        say(head + paint(result, colour, stream=sys.stderr) + lines[0][len(head) + len(result) :])
-        for rest in lines[1:]:
-            say(rest)
-        if event["action"] in _PRINTING:
-            self._tell_output()
+        say(f"{head}{paint(result, colour, stream=sys.stderr)}{'  ' if result else ''}{told}")
 
     def _context(self, event: Mapping[str, Any]) -> None:
         say(f"[{event['turn']}]      {event['action']}: {event['body']}", dim=True)
@@ -150,10 +118,7 @@ class Narrator:
 
     def _server(self, event: Mapping[str, Any]) -> None:
         if event["status"] == 102:
-            if self._area:
-                self._area.show(f"connecting to {one_line(event['action'], 80)}")
-            else:
-                say(f"connecting to {one_line(event['action'], 80)}", dim=True)
+            say(f"connecting to {one_line(event['action'], 80)}", dim=True)
             return
         good = event["status"] == 200
         say(one_line(event["body"], 600), None if good else "yellow", dim=good)
@@ -162,57 +127,14 @@ class Narrator:
         say(f"{self._speaker}[{event['turn']}]      {event['body']}", "yellow")
 
     def _retry(self, event: Mapping[str, Any]) -> None:
-        self._draft = Draft()
         wait = f"{round(event['wait_s'], 1):g} s"
-        if self._area and not self._speaker:
-            # one line, which the next one takes the place of
-            self._area.show(f"try {event['failures'] + 1} in {wait}: {one_line(event['message'], 300)}")
-            return
         say(f"{self._speaker}the model failed ({one_line(event['message'])}); asking again in {wait}", "yellow")
-
-    def _hear(self, text: str) -> None:
-        self._draft.hear(text)
-        if self._area:
-            self._area.show(f"the model is writing, {counted(self._draft.characters, 'character')}", self._draft)
-
-    def _print(self, text: str) -> None:
-        self._output.add(text)
-        if self._area:
-            count = self._output.count
-            self._area.show(f"a command runs, {count:,} line{'' if count == 1 else 's'}", self._output)
-
-    def _tell_prose(self) -> None:
-        """Print what the model said before the first of its commands; the answer itself is for stdout."""
-        prose, self._draft = self._draft.prose.strip("\n"), Draft()
-        if prose and self._area:
-            for line in wrapped(visible(prose), self._width, _INDENT, _INDENT):
-                say(line)
 
     def _tell_closing(self) -> None:
         """Print the answer after which the run went on: that of a prompt before, or one that was not accepted."""
         closing, self._closing = self._closing, ""
-        for line in wrapped(closing, self._width, _INDENT, _INDENT) if closing else ():
+        for line in wrapped(closing, None, _INDENT, _INDENT) if closing else ():
             say(line)
-
-    def _tell_output(self) -> None:
-        """Print the last lines of what a command printed."""
-        output, self._output = self._output, LastLines()
-        if not self._area:
-            return
-        before = output.count - LAST_LINES
-        if before > 0:
-            say(f"{_INDENT}… {before:,} line{'' if before == 1 else 's'} before", dim=True)
-        for shown in output.lines():
-            for line in wrapped(shown, self._width, f"{_INDENT}| ", f"{_INDENT}| "):
-                say(line, dim=True)
-
-    @property
-    def _width(self) -> int | None:
-        return shutil.get_terminal_size().columns if self._area else None
-
-    def _rest(self) -> None:
-        if self._area:
-            self._area.hide()
 
 
 def _closes(event: Mapping[str, Any]) -> bool:

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import pty
-import re
 import subprocess
 import sys
 import tempfile
@@ -81,7 +80,7 @@ def on_terminal(folder: Path, *arguments: str, columns: int = 80, typed: str = "
     """
     ours, theirs = pty.openpty()
     os.write(ours, typed.encode())
-    variables = environment(folder.parent, TERM="xterm-256color", COLUMNS=str(columns), **extra)
+    variables = environment(folder.parent, **{"TERM": "xterm-256color", "COLUMNS": str(columns), **extra})
     process = subprocess.Popen(
         [*ENGINE, *arguments], cwd=folder, env=variables, stdin=theirs, stdout=theirs, stderr=theirs
     )
@@ -94,18 +93,15 @@ def on_terminal(folder: Path, *arguments: str, columns: int = 80, typed: str = "
     return process.wait(SECONDS), said.decode().replace("\r\n", "\n")
 
 
-def screen(said: str) -> list[str]:
-    """The lines that a terminal shows in the end; colours are left out."""
-    lines, row = [""], 0
-    for mark, text in re.findall(r"(\x1b\[[?0-9;]*[A-Za-z]|\r|\n)|([^\x1b\r\n]+)", said):
-        if mark == "\n":
-            row += 1
-            lines += [""] * (row + 1 - len(lines))
-        elif mark.endswith("A"):
-            row -= int(mark[2:-1] or 1)
-        elif mark.endswith("K"):
-            lines[row] = ""
-        lines[row] += text
+def screen(said: str, columns: int = 200) -> list[str]:
+    """The lines that a terminal shows in the end, those that have scrolled past too; colours are left out."""
+    import pyte
+
+    shown = pyte.Screen(columns, 500)
+    pyte.Stream(shown).feed(said.replace("\r\n", "\n").replace("\n", "\r\n"))
+    lines = [line.rstrip() for line in shown.display]
+    while lines and not lines[-1]:
+        lines.pop()
     return lines
 
 

@@ -5,14 +5,14 @@ spec: @chat_together
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from engine.display.statuses import status_words
 from engine.terminal.driver import drive_run, print_result, say_what_may_lack
+from engine.terminal.narrating import Narrates, narrator
 from engine.terminal.printing import one_line, say
-from engine.terminal.progress import Narrator
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -43,6 +43,7 @@ class Answers:
         self._db = db
         self._run = run
         self._own = own
+        self._narrates: Narrates | None = None
         self._last = int(db.value(_LAST, (run,)))
 
     def print(self) -> None:
@@ -53,16 +54,18 @@ class Answers:
             self._last = row["loop"]
             if row["loop"] != self._own:
                 say(f"another session: {one_line(row['prompt'], _MOST_OF_PROMPT)}", dim=True)
-            print_result(self._db, results.result(self._db, self._run, row["loop"]))
+            result = results.result(self._db, self._run, row["loop"])
+            print_result(self._db, result, is_drawn=bool(self._narrates and self._narrates.has_drawn(result.answer)))
             say_what_may_lack(self._db, self._run, row["loop"])
 
-    def teller(self, narrator: Narrator) -> Callable[[Any], None]:
-        """What gets the events of the run: `narrator`, and each answer as soon as it is there."""
+    def teller(self, narrates: Narrates) -> Callable[[Any], None]:
+        """What gets the events of the run: `narrates`, and each answer as soon as it is there."""
+        self._narrates = narrates
 
         def tell(event: Any) -> None:
-            narrator(event)
+            narrates(event)
             if event["type"] == "loop" and not event.get("run"):
-                narrator.answered()
+                narrates.hide()
                 self.print()
 
         return tell
@@ -78,7 +81,8 @@ def drive_or_follow(db: Database, run: str, interrupt: Interrupt, *, yolo: bool,
     answers = Answers(db, run, own)
     while True:
         try:
-            drive_run(db, run, interrupt, yolo=yolo, kept=None, told=answers.teller)
+            told = narrator(db, run, keeps=sys.stdout.isatty())
+            drive_run(db, run, interrupt, yolo=yolo, kept=None, narrates=told, tells=answers.teller(told))
             answers.print()
             return
         except LeaseHeld:
@@ -96,8 +100,8 @@ def _follow(db: Database, run: str, interrupt: Interrupt, answers: Answers, own:
     from engine.driving.lease import is_held
 
     follower = Follower(db, run, int(db.value(_NEWEST)))
-    with Narrator(status_words(db)) as narrator:
-        tell = answers.teller(narrator)
+    with narrator(db, run, keeps=sys.stdout.isatty()) as told:
+        tell = answers.teller(told)
         while not interrupt.struck:
             held = is_held(db, run)
             if follower.stirred():
