@@ -73,6 +73,7 @@ class Options(TypedDict, total=False):
     output_attempts: int | None
     fork: str | None
     at: int | None
+    attachments: Iterable[Any] | None
 
 
 class Asked(Options, total=False):
@@ -119,6 +120,7 @@ _KINDS: dict[str, str] = {
     "root": "a path or None",
     "output": "",
     "tools": "",
+    "attachments": "",
     "mode": "a text",
 }
 
@@ -137,9 +139,10 @@ def check_options(options: Options | Asked) -> None:
 def attributes_of(options: Options | Asked) -> dict[str, Any]:
     """The options as attributes of a `set run://…`; those that are None, or False by default, are left out.
 
-    The tools of a prompt are not among them: what is stored of them are names, which the handle knows.
+    The tools of a prompt are not among them: what is stored of them are names, which the handle knows. Nor are its
+    attachments.
     """
-    given: dict[str, Any] = {"mode": "act", **options, "tools": None}
+    given: dict[str, Any] = {"mode": "act", **options, "tools": None, "attachments": None}
     if given.get("root") is not None:
         given["root"] = str(Path(given["root"]).resolve())
     return {

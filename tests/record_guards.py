@@ -139,6 +139,7 @@ OF_PACKETS = (
     Kept("chunks", stays=UNTIL_A_SWEEP),
     Kept("pictures", stays=UNTIL_A_SWEEP),
     Kept("turn_pictures", stays=OF_A_SENT_TURN),
+    Kept("attachments", stays=OF_A_RUN),
     Kept("demotions", stays=OF_A_JUDGED_TURN, taken=OF_A_JUDGED_TURN),
     Kept(
         "rule_selections",

@@ -106,6 +106,8 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Shar
             output_attempts  answers that are held against the form of `output`, at least 1 (default: the setting)
             fork             the run that the new one is forked from
             at               the turn of that run from which it is forked (default: as it is now)
+            attachments      files for the prompt: paths, bytes or `engine.Picture`. Pictures, PDF and sounds (WAV, MP3)
+                             reach models that take them; another model gets the text of a PDF. Other files are text
 
         Raises an `EngineError` where the run cannot be started or driven: `NotFound` (404) for an unknown model or folder,
         `ValidationError` (400) for an empty prompt, `Conflict` (409) while the run is driven or inside a transaction. The

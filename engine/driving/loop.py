@@ -276,7 +276,7 @@ class Driver:
         search_for_prompt(self._db, self._run, step["turn_id"], self._lease.token)
 
     def _render(self, step: Row) -> None:
-        if files.look_at_watched(self._db, step["run_id"]) or self._servers.show_pictures():
+        if files.look_at_watched(self._db, step["run_id"]):
             files.bring_pictures(self._db, step["turn_id"])
         if self._performer.jobs:
             self._db.insert("_show_job_output", run_id=step["run_id"])

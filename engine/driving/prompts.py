@@ -23,6 +23,8 @@ from .run_tools import chosen_names
 if TYPE_CHECKING:
     from engine.handle import Handle
 
+    from .attachments import Attachment
+
 Chosen = TypeVar("Chosen", Options, Asked)
 
 
@@ -59,13 +61,18 @@ def prompt(
     if judge := db.app_models.name(options.get("accept_model")):
         options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
     attributes = as_json(attributes_of({**options, "model": model}) | _tools_of(db, options))
+    brought = _brought(db, options, model)
     with db.savepoint():
         alias = run or free_name(db, words_of(text))
         path = db.value("select path from _next_piped_text where token_count(?) > most_tokens", (piped,))
         body = text if not piped.strip() else joined(text, piped, path)
+        files = _paths(db, brought)
+        body += "\n" * bool(files) + "".join(f"\nAttached: {path} ({each.told})" for path, each in files)
         db.call_door("verb_set", run=alias, path=f"run://{alias}", body=body, attributes=attributes)
         if path is not None:
             db.insert("verb_set", run=alias, path=path, body=piped)
+        for place, each in files:
+            each.keep(db, alias, place)
         note_root(db, alias, root)
         db.take_in(alias)
         expect_threads(db, alias)
@@ -76,6 +83,22 @@ def prompt(
             (alias,),
         )
     return alias, int(loop)
+
+
+def _brought(db: Handle, options: Options | Asked, model: str) -> list[Attachment]:
+    """The files that come with a prompt, read outside of any transaction."""
+    if options.get("attachments") is None:
+        return []
+    from .attachments import read_attachments  # few prompts bring one
+
+    return read_attachments(db, options["attachments"], model)
+
+
+def _paths(db: Handle, brought: list[Attachment]) -> list[tuple[str, Attachment]]:
+    if not brought:
+        return []
+    first = int(db.value("select number from _next_attachment"))
+    return [(f"attachment://{number}/{each.name}", each) for number, each in enumerate(brought, first)]
 
 
 def _tools_of(db: Handle, options: Options | Asked) -> dict[str, str]:

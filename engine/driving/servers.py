@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _ROOT = "select p.root from runs as r join projects as p on p.id = r.project_id where r.alias = ?"
 _LIMITS = "select name, value from settings where name glob 'sandbox_*'"
-_PICTURES = "select 1 from _server_pictures where run = ? limit 1"
 _MEGABYTE = 1_000_000
 
 
@@ -74,10 +73,6 @@ class RunServers:
                 for _ in range(len(logs)):
                     log = logs.popleft()
                     self._tell(log.server, log.level, log.text)
-
-    def show_pictures(self) -> bool:
-        """Whether the run has a picture of a server in view."""
-        return self._servers is not None and bool(self._db.value(_PICTURES, (self._run,)))
 
     def _offer(self, servers: Servers) -> None:
         self._version = servers.clients.version

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.functions.schemas import arguments_schema, is_strictable, schema_openai, strict_schema
 from engine.models.cuts import blocks_of
-from engine.models.protocol import Message, ModelError, Request, ToolSpec
+from engine.models.protocol import Message, ModelError, Picture, Request, ToolSpec
 from engine.models.thinking import Thinking
 
 if TYPE_CHECKING:
@@ -98,9 +98,21 @@ def _content(message: Message, request: Request, marks: int) -> str | list[Mappi
     for text, ends in blocks_of(message, marks) if cached else [(message.content, False)]:
         parts.append({"type": "text", "text": text, **(_MARK if ends else {})})
     for number, picture in enumerate(pictures, 1):
-        url = f"data:{picture.media_type};base64,{b64encode(picture.body).decode()}"
-        parts += [{"type": "text", "text": f"Picture {number}:"}, {"type": "image_url", "image_url": {"url": url}}]
+        parts += [{"type": "text", "text": f"Picture {number}:"}, _file(picture, number)]
     return parts
+
+
+def _file(picture: Picture, number: int) -> dict[str, Any]:
+    """A picture, a PDF or a sound as a part of a message."""
+    data = b64encode(picture.body).decode()
+    url = f"data:{picture.media_type};base64,{data}"
+    match picture.kind:
+        case "audio":
+            form = "wav" if picture.media_type == "audio/wav" else "mp3"
+            return {"type": "input_audio", "input_audio": {"data": data, "format": form}}
+        case "application":
+            return {"type": "file", "file": {"filename": f"{number}.pdf", "file_data": url}}
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def _tool(tool: ToolSpec, provider: str) -> dict[str, Any]:

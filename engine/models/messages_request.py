@@ -95,5 +95,6 @@ def _blocks(message: Message, marks: int, pictures: Sequence[Picture]) -> list[d
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text, **(_MARK if ends else {})} for text, ends in cut]
     for number, picture in enumerate(pictures, 1):
         source = {"type": "base64", "media_type": picture.media_type, "data": b64encode(picture.body).decode()}
-        blocks += [{"type": "text", "text": f"Picture {number}:"}, {"type": "image", "source": source}]
+        kind = "document" if picture.kind == "application" else "image"
+        blocks += [{"type": "text", "text": f"Picture {number}:"}, {"type": kind, "source": source}]
     return blocks

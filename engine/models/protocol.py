@@ -63,10 +63,15 @@ class Message:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a packet: its `media_type`, such as ``image/png``, and the bytes of its file."""
+    """A picture of a packet, or a PDF or a sound: its `media_type`, such as ``image/png``, and the bytes of its file."""
 
     media_type: str
     body: bytes = field(repr=False)
+
+    @property
+    def kind(self) -> str:
+        """What it is: ``image``, ``application`` (a PDF) or ``audio``."""
+        return self.media_type.partition("/")[0]
 
 
 @dataclass(frozen=True)

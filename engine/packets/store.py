@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from engine.functions import media, pictures
 from engine.functions.compact import to_json
-from engine.functions.pictures import MEDIA_TYPES
 from engine.models.cuts import cuts_of, kept_of
 from engine.models.protocol import Message, Picture
 
@@ -176,7 +176,8 @@ def pictures_of(db: Store, turn_id: int) -> tuple[Picture, ...]:
         "order by t.ordinal",
         (turn_id,),
     )
-    return tuple(Picture(MEDIA_TYPES[row["format"]], row["body"]) for row in rows)
+    types = pictures.MEDIA_TYPES | media.MEDIA_TYPES
+    return tuple(Picture(types[row["format"]], row["body"]) for row in rows)
 
 
 def messages_before(db: Store, turn_id: int) -> dict[str, tuple[int, Message]]:

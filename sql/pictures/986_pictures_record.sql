@@ -49,4 +49,24 @@ after update of turn_id, entry_id, ordinal, path, sha256, line, tokens, chars, p
 begin
     select raise(abort, '405 turn_pictures: the record is append-only; this value never changes');
 end;
+
+create trigger attachments__keep_rows
+before delete on attachments
+when exists (select 1 from runs where id = old.run_id)
+begin
+    select raise(abort, '405 attachments: the record is append-only; only the purge of a whole run removes rows');
+end;
+
+create trigger attachments__keep_keys
+before insert on attachments
+when new.id > 0
+begin
+    select raise(abort, '405 attachments: the record is append-only; no row is replaced or numbered by hand');
+end;
+
+create trigger attachments__keep_fixed
+after update of id, run_id, loop_id, entry_id, picture_id, rowid, _rowid_, oid on attachments
+begin
+    select raise(abort, '405 attachments: the record is append-only; this value never changes');
+end;
 -- [[[end]]]

@@ -162,6 +162,14 @@ CREATE TABLE acceptance_checks (
     ended_at integer
 ) strict;
 
+CREATE TABLE attachments (
+    id integer primary key,
+    run_id integer not null constraint attachments_run references runs (id) on delete cascade,
+    loop_id integer not null constraint attachments_loop references loops (id) on delete cascade,
+    entry_id integer not null constraint attachments_entry references entries (id),
+    picture_id integer constraint attachments_picture references pictures (id)
+) strict;
+
 CREATE TABLE bracket_rules (
     rule_set_id integer not null constraint bracket_rules_set references rule_sets (id) on delete cascade,
     bracket text not null constraint bracket_rules_bracket references brackets (name)
@@ -498,6 +506,12 @@ CREATE TABLE mcp_items (
     description text not null,
     detail text not null constraint mcp_items_detail_json check (json_valid(detail)),
     primary key (server, kind, name)
+) strict, without rowid;
+
+CREATE TABLE media_models (
+    pattern text not null,
+    format text not null constraint media_models_format check (format in ('PDF', 'WAV', 'MP3')),
+    primary key (pattern, format)
 ) strict, without rowid;
 
 CREATE TABLE model_calls (
@@ -1305,6 +1319,8 @@ CREATE INDEX idx_acceptance_checks_loop_id on acceptance_checks (loop_id);
 
 CREATE INDEX idx_acceptance_checks_turn_id on acceptance_checks (turn_id);
 
+CREATE INDEX idx_attachments_run_id on attachments (run_id);
+
 CREATE INDEX idx_cached_answers_key on _cached_answers (key);
 
 CREATE INDEX idx_children_effect_id on children (effect_id);
@@ -1453,6 +1469,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _asked_tools (turn_id, ordinal, name, description, schema)
 -- view _atomic_commands (command_id)
 -- view _atomic_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, body, root, action, max_output)
+-- view _attach (run, path, text, facts, body)
 -- view _attached_turns (turn_id)
 -- view _attached_turns__pictures (turn_id)
 -- view _background_processes (effect_id, run_id, identity, started_at, ended_at, outcome, exit_code, detail, keeper, token)
@@ -1483,7 +1500,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _child_patches (run_id, body)
 -- view _choose_pictures (turn_id)
 -- view _choose_rules (turn_id)
--- view _chosen_pictures (turn_id, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, picture_id, fault)
+-- view _chosen_pictures (turn_id, entry_id, path, shown, size, sha256, format, width, height, tokens, line, actual, chars_per_token, picture_id, fault)
 -- view _chunk_texts (id, text)
 -- view _claim_files (effect_id)
 -- view _claim_lease (run, token, holder, replaces)
@@ -1677,6 +1694,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _keep_texts (kind)
 -- view _kept_attributes (command_id, attributes)
 -- view _kept_facts (run_id, entry_id, place, chars)
+-- view _kept_pictures (run, run_id, entry_id, path, shown, size, sha256, format, width, height, tokens, line)
 -- view _kept_processes (effect_id, run_id, token)
 -- view _kept_processes_unasked (effect_id, lineage)
 -- view _known_entries (entry_id, content_id, scope, path)
@@ -1740,6 +1758,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _make_metadata (run_id, entry_id)
 -- view _maps (command_id, message)
 -- view _matched_references (turn_id, entry_id)
+-- view _media_faults (loop_id, format, fault)
 -- view _message_calls (command_id, run_id, turn_id, ordinal, action, log_path, call_id, arguments, returned, failed)
 -- view _message_texts (turn_id, run_id, body)
 -- view _metadata (id, attributes, head)
@@ -1756,6 +1775,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _narrow_tools (turn_id, found, embedder, failure)
 -- view _near_files (command_id, hint)
 -- view _newest_selection (id, loop_id, run_id, project_id, turn, prompts, context_left, rule_set_id, bracket, basis, devmode, room, chars, all_chars, tag)
+-- view _next_attachment (number)
 -- view _next_checks (turn_id, run_id, loop_id, sequence, attempt, kind)
 -- view _next_commands (run, turn_id, ordinal, command_id)
 -- view _next_piped_text (path, most_tokens)
@@ -1827,6 +1847,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _plan_steps (run_id, entry_id, path, line, depth, number, parent, status, text)
 -- view _policy_rights (policy_id, right_text)
 -- view _preparations (turn_id, place, what)
+-- view _preparations__pictures (turn_id, place, what)
 -- view _preparations__rules (turn_id, place, what)
 -- view _preparations__skills (turn_id, place, what)
 -- view _preparations__undo (turn_id, place, what)
@@ -1940,7 +1961,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _selection_star_commands (selection_id, star_command_id, name, description)
 -- view _sent_packets (run_id, seen_at, turn)
 -- view _servable_answers (key, embedder, vector, created_at, run_id, sequence, prompt)
--- view _server_pictures (run, run_id, entry_id, path, shown, size, sha256, format, width, height)
 -- view _set_layer (name, layer, value, source, confirmed)
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
 -- view _setting_outcomes (name, origin, value, source, default)
@@ -1951,7 +1971,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _show_job_output (run_id)
 -- view _shown_entries (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, next_turn, is_task, tokens, freed_in_short, overflow, ceiling)
 -- view _shown_files (run_id, entry_id, present)
--- view _sights (loop_id, actual, chars_per_token, sees)
+-- view _sights (loop_id, actual, chars_per_token, profile, sees)
 -- view _skill_entries (skill_id, entry_id, path, address, content_id)
 -- view _skill_rooms (loop_id, chars)
 -- view _skill_writes (turn_id, command_id, path)
@@ -2076,7 +2096,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _verified_turns (turn_id, delegates, is_checked)
 -- view _verify_turn (run, lease)
 -- view _view_statuses (run_id, entry_id, status)
--- view _visible_pictures (turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, actual, chars_per_token, fault)
+-- view _visible_pictures (turn_id, project_id, root, entry_id, path, shown, size, sha256, format, width, height, tokens, line, actual, chars_per_token, fault)
 -- view _vote_on_answer (turn_id, loop_id, reading, status, answer)
 -- view _wait_for_children (run_id)
 -- view _waiting_effects (effect_id, run_id)
@@ -2138,7 +2158,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view mcp_log (run, server, level, body, created_at, event_id)
 -- view model_choices (run, model)
 -- view model_prices (model, price_input, price_output, price_cached)
--- view model_sights (alias, images)
+-- view model_sights (alias, media, images)
 -- view next_demotions (run, step, becomes, path, visibility, turn, last_used_turn, tokens, freed)
 -- view node_ancestors (scope, node, ancestor_scope, ancestor)
 -- view node_children (scope, node, child_scope, child)
@@ -2157,6 +2177,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view policies (policy_id, level, of, name, decision, command, except_arguments, condition, message, added_by, created_at)
 -- view processes (run, turn, path, command, sandbox, project, network, exit_code, seconds, state, outcome, started_at, effect_id, background)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
+-- view prompt_attachments (run, loop, path, format, bytes, sha256)
 -- view prompt_layers (run, turn, ordinal, layer, source, chars, body)
 -- view prompt_reasons (run, topic, subject, place, says, source, key)
 -- view prompt_summaries (run, loop, status, prompt, answer, turns, ended_at)
@@ -2249,6 +2270,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _apply_retention__apply on _apply_retention
 -- trigger _apply_write__apply on _apply_write
 -- trigger _ask_for_call__ask on _ask_for_call
+-- trigger _attach__attach on _attach
 -- trigger _begin_check__begin_command on _begin_check
 -- trigger _begin_check__begin_judge on _begin_check
 -- trigger _begin_turn__begin on _begin_turn
@@ -2357,6 +2379,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _perform_plain__perform on _perform_plain
 -- trigger _prepare_packet__archive_files on _prepare_packet
 -- trigger _prepare_packet__archive_history on _prepare_packet
+-- trigger _prepare_packet__choose_pictures on _prepare_packet
 -- trigger _prepare_packet__guard on _prepare_packet
 -- trigger _prepare_packet__offer_skills on _prepare_packet
 -- trigger _prepare_packet__tell_undone on _prepare_packet
@@ -2454,6 +2477,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger acceptance_checks__keep_keys on acceptance_checks
 -- trigger acceptance_checks__keep_rows on acceptance_checks
 -- trigger acceptance_checks__keep_verdict on acceptance_checks
+-- trigger attachments__keep_fixed on attachments
+-- trigger attachments__keep_keys on attachments
+-- trigger attachments__keep_rows on attachments
 -- trigger children__keep_fixed on children
 -- trigger children__keep_keys on children
 -- trigger children__keep_rows on children

@@ -166,6 +166,12 @@ def run(
             autocompletion=complete_run,
         ),
     ] = None,
+    attach: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--attach", "--image", metavar="FILE", help="Attach a picture, PDF, sound or text file; repeat for more."
+        ),
+    ] = None,
     key_from: KeyFromOption = None,
     stdin: Annotated[
         bool | None,
@@ -200,6 +206,7 @@ def run(
       engine run --ask --model openai/gpt-5 "Where is the retry logic?"
       make test 2>&1 | engine run "Why does it fail?"
       engine run --run review - < task.md
+      engine run --image shot.png "What is wrong on this page?"
       engine run --fork review@3 "Now look at the tests"
       engine run --model openai/gpt-5 --key-from openai=env:WORK_KEY "Where is the retry logic?"
       engine run --sandbox require --domains pypi.org,files.pythonhosted.org "Update the dependencies"
@@ -259,6 +266,7 @@ def run(
         accept_model=None if accept_model is None else absolute_model(accept_model),
         fork=parent,
         at=at,
+        attachments=attach,
     )
     _rehearse(db, text, run, options, piped, key_from)
     with (
@@ -270,7 +278,9 @@ def run(
         if lines is not None and inputs is not None:
             from engine.terminal.conversation import converse
 
-            more = cast("Asked", {key: value for key, value in options.items() if key not in ("fork", "at")})
+            more = cast(
+                "Asked", {key: value for key, value in options.items() if key not in ("fork", "at", "attachments")}
+            )
 
             def give(text: str) -> int:
                 return _prompt(database, text, alias, more, "")[1]
