@@ -1,0 +1,83 @@
+"""`engine report`: a run for a person to read and keep.
+
+spec: @report
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engine.cli.databases import open_to_read
+from engine.cli.options import DbOption
+from engine.cli.run_argument import RunArgument, run_or_latest
+
+if TYPE_CHECKING:
+    from engine.reports.parts import Report
+
+_FORMS = {".md": "Markdown", ".html": "HTML", ".pdf": "PDF"}
+
+
+def report(
+    run: RunArgument = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="Where to write: .md, .html or .pdf. Default: Markdown on stdout."),
+    ] = None,
+    db: DbOption = None,
+) -> None:
+    """Write a report on a run, for somebody who has no engine.
+
+    It says who asked, what was seen and done, who decided, what changed, what it cost, and whether the record is as it was
+    sealed. A PDF needs Chromium. The report includes the texts that the run has read and written.
+
+    \b
+    Examples:
+      engine report
+      engine report demo demo.html
+      engine report demo audit/demo.pdf
+    """
+    from engine.errors import ValidationError
+    from engine.reports.facts import report as report_on
+    from engine.terminal.printing import print_text, visible
+
+    if file is not None and file.suffix.lower() not in _FORMS:
+        raise ValidationError(f"{visible(str(file))}: end the name in one of {', '.join(_FORMS)}")
+    with open_to_read(db) as database:
+        made = report_on(database, run_or_latest(database, run))
+    if file is None:
+        from engine.reports.markdown import markdown
+
+        typer.echo(markdown(made), nl=False)
+        return
+    _write(file, _as_bytes(made, file.suffix.lower()))
+    print_text(f"{made.run}: {_FORMS[file.suffix.lower()]} written to {visible(str(file))}")
+
+
+def _as_bytes(made: Report, form: str) -> bytes:
+    if form == ".md":
+        from engine.reports.markdown import markdown
+
+        return markdown(made).encode()
+    from engine.reports.html import html
+
+    page = html(made)
+    if form == ".html":
+        return page.encode()
+    from engine.reports.pdf import pdf
+
+    return pdf(page)
+
+
+def _write(file: Path, content: bytes) -> None:
+    from engine.errors import NotFound
+
+    try:
+        file.write_bytes(content)
+    except OSError as error:
+        raise NotFound(f"{file}: cannot be written: {error.strerror}") from None
+
+
+__all__ = ["report"]
