@@ -16,6 +16,7 @@ __all__ = [
     "Entry",
     "Event",
     "FileChange",
+    "Handoff",
     "LeaseHeld",
     "LeaseLost",
     "NeedsApproval",
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from .stream_events import StreamEvent
     from .tools.context import Context, NeedsApproval, Retry
     from .tools.decorating import tool
+    from .tools.handoffs import Handoff
     from .tools.results import Entry, Picture
     from .tools.toolsets import Toolset
 
@@ -94,6 +96,7 @@ else:  # a type checker would take any name for one that this function knows
         "schema.registration": ("register",),
         "tools.context": ("Context", "NeedsApproval", "Retry"),
         "tools.decorating": ("tool",),
+        "tools.handoffs": ("Handoff",),
         "tools.results": ("Entry", "Picture"),
         "tools.toolsets": ("Toolset",),
         "history.undo_results": ("FileChange", "Undone"),

@@ -74,6 +74,7 @@ class Options(TypedDict, total=False):
     fork: str | None
     at: int | None
     attachments: Iterable[Any] | None
+    handoffs: Iterable[Any] | None
 
 
 class Asked(Options, total=False):
@@ -121,6 +122,7 @@ _KINDS: dict[str, str] = {
     "output": "",
     "tools": "",
     "attachments": "",
+    "handoffs": "",
     "mode": "a text",
 }
 
@@ -140,9 +142,9 @@ def attributes_of(options: Options | Asked) -> dict[str, Any]:
     """The options as attributes of a `set run://…`; those that are None, or False by default, are left out.
 
     The tools of a prompt are not among them: what is stored of them are names, which the handle knows. Nor are its
-    attachments.
+    attachments and handoffs.
     """
-    given: dict[str, Any] = {"mode": "act", **options, "tools": None, "attachments": None}
+    given: dict[str, Any] = {"mode": "act", **options, "tools": None, "attachments": None, "handoffs": None}
     if given.get("root") is not None:
         given["root"] = str(Path(given["root"]).resolve())
     return {

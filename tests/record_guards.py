@@ -128,6 +128,12 @@ OF_RUNS = (
     Kept("turn_seals", stays=OF_A_JUDGED_TURN, may=(("digest", "old.digest = ''"),)),
     Kept("purged_seals", stays="true"),
     Kept(
+        "handoffs",
+        stays="exists (select 1 from loops where id = old.loop_id)",
+        # a turn may name a persona that the end of its loop does not follow
+        may=(("persona model tools note command_id next_loop_id", "old.next_loop_id is null"),),
+    ),
+    Kept(
         "acceptance_checks",
         stays=OF_A_RUN,
         may=(("verdict counts reasons ended_at", "old.verdict is null"),),

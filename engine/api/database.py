@@ -31,11 +31,21 @@ if TYPE_CHECKING:
     from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run, T
     from engine.events import Event, OnEvent
     from engine.models.protocol import Model
+    from engine.tools.handoffs import Handoff
     from engine.tools.toolsets import Toolset
 
 _T = TypeVar("_T")
 _TEXT = "a text or None"
 _CALLBACKS = dict.fromkeys(("on_event", "on_proposal", "on_driver"), "a function or None")
+
+
+def _all_tools(options: Options) -> object:
+    """The tools that the driver of a prompt needs: its own, and those of whom it may be handed over to."""
+    if options.get("handoffs") is None:
+        return options.get("tools")
+    from engine.tools.handoffs import tools_of
+
+    return tools_of(options.get("tools"), options["handoffs"])
 
 
 class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, SharedHandle):
@@ -108,6 +118,7 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Shar
             at               the turn of that run from which it is forked (default: as it is now)
             attachments      files for the prompt: paths, bytes or `engine.Picture`. Pictures, PDF and sounds (WAV, MP3)
                              reach models that take them; another model gets the text of a PDF. Other files are text
+            handoffs         personas that the model may hand the prompt over to: `engine.Handoff`, or names
 
         Raises an `EngineError` where the run cannot be started or driven: `NotFound` (404) for an unknown model or folder,
         `ValidationError` (400) for an empty prompt, `Conflict` (409) while the run is driven or inside a transaction. The
@@ -128,7 +139,7 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Shar
                 on_proposal=on_proposal,
                 on_driver=on_driver,
                 kept=kept,
-                provided=Provided(context, own_tools(options.get("tools"))),
+                provided=Provided(context, own_tools(_all_tools(options))),
             )
         return results.result(self, alias, loop, output)
 
@@ -331,6 +342,19 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Shar
         Only an object with a text `name` can be known elsewhere: it is stored as `object:NAME`.
         """
         return self.app_models.add(model)
+
+    @expects(run="a text", note="a text")
+    def handoff(self, run: str, to: Handoff | str, *, note: str = "") -> None:
+        """Hand the open prompt of `run` over to another persona, which goes on with it at the next `resume`.
+
+        `to` is an `engine.Handoff`, with the model and the tools of the persona, or its name. `note` tells it what the log
+        does not. Raises `NotFound` (404) for an unknown run or persona, `Conflict` (409) while the run is driven, waits for
+        a decision, or has no open prompt.
+        """
+        from engine.driving.handoffs import hand_over
+        from engine.tools.handoffs import handoffs_of
+
+        hand_over(self, run, handoffs_of([to])[0], note)
 
     @expects(run="a text", reason="a text", loop="a whole number or None")
     def abort(self, run: str, reason: str = "aborted", *, loop: int | None = None) -> None:

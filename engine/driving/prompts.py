@@ -62,8 +62,12 @@ def prompt(
         options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
     attributes = as_json(attributes_of({**options, "model": model}) | _tools_of(db, options))
     brought = _brought(db, options, model)
+    if options.get("handoffs") is not None:
+        attributes = _with_handoffs(db, options, attributes, parent or run)
     with db.savepoint():
         alias = run or free_name(db, words_of(text))
+        if options.get("handoffs") is not None:
+            _keep_personas(db, options)
         path = db.value("select path from _next_piped_text where token_count(?) > most_tokens", (piped,))
         body = text if not piped.strip() else joined(text, piped, path)
         files = _paths(db, brought)
@@ -83,6 +87,24 @@ def prompt(
             (alias,),
         )
     return alias, int(loop)
+
+
+def _with_handoffs(db: Handle, options: Options | Asked, attributes: str, run: str | None) -> str:
+    """The attributes of a prompt with whom it may be handed over to; tools that only these have are not its own."""
+    from .handoffs import offered  # few prompts may be
+
+    told = json.loads(attributes)
+    if found := offered(db, options["handoffs"], run):
+        told["handoffs"] = found
+    if "tools" not in told and any(each.get("tools") for each in json.loads(found or "[]")):
+        told["tools"] = ",".join(db.app_tools.functions if db.app_tools else ())
+    return as_json(told)
+
+
+def _keep_personas(db: Handle, options: Options | Asked) -> None:
+    from .handoffs import keep_personas
+
+    keep_personas(db, options["handoffs"])
 
 
 def _brought(db: Handle, options: Options | Asked, model: str) -> list[Attachment]:

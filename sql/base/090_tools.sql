@@ -30,6 +30,12 @@ create table if not exists tools (
 
 -- views
 
+-- Tools that are not advertised and are open in a loop all the same. A part gives the loop and the name of each.
+create view _opened_tools as
+select id as loop_id, cast(null as text) as name
+from loops
+where false;
+
 create view _loop_tools as
 -- The tools that are open in a loop; 'ordinal' is the order in which the model is told of them.
 select
@@ -46,6 +52,7 @@ where (
         t.advertised
         -- what the driver of the run can do
         or exists (select 1 from leases as d where d.run_id = l.run_id and d.tools ->> t.name)
+        or exists (select 1 from _opened_tools as o where o.loop_id = l.id and o.name = t.name)
     )
     and l.mode in (select value from json_each(t.modes))
     and not exists (
@@ -60,6 +67,7 @@ where (
         t.advertised
         or t.doc is null
         or l.config ->> '$.tools' is null
+        or exists (select 1 from _opened_tools as o where o.loop_id = l.id and o.name = t.name)
         or instr(',' || (l.config ->> '$.tools') || ',', ',' || t.name || ',') > 0
     );
 

@@ -107,6 +107,13 @@ select
     l.prompt, null, null, null
 from loops as l
 join runs as r on r.id = l.run_id
+-- a prompt that was handed over is said once
+where not exists (
+        select 1
+        from _working_loops as w
+        join loops as o on o.id = w.loop_id and o.run_id = l.run_id
+        where w.working_loop_id = l.id
+    )
 union all
 select
     r.alias, l.sequence, t.sequence, 1, 'assistant', m.body,

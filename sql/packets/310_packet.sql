@@ -165,7 +165,9 @@ join loops as l on l.id = t.loop_id
 join _loop_tools as o on o.loop_id = t.loop_id
 left join projects as x on x.id = r.project_id and x.root is null
 -- the engine's own default persona is for work in a folder
-left join personas as p on p.name = r.persona and (x.id is null or p.name <> 'default' or p.origin <> 'engine')
+left join personas as p
+    on p.name = coalesce(l.config ->> '$.persona', r.persona)
+    and (x.id is null or p.name <> 'default' or p.origin <> 'engine')
 where not exists (select 1 from _left_out_tools as u where u.loop_id = t.loop_id and u.name = o.name)
 order by o.ordinal;
 

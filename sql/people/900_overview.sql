@@ -32,6 +32,11 @@ create view _working_loops as
 select null as loop_id, null as working_loop_id
 where false;
 
+-- The loop in which the work on a loop's prompt went on, and that has its answer. A part gives them.
+create view _continuing_loops as
+select null as loop_id, null as last_id
+where false;
+
 -- Whether the result of each loop counts as accepted; one that was not verified has no row. A part gives them.
 create view _loop_acceptances as
 select null as loop_id, null as accepted
@@ -167,15 +172,16 @@ join runs as r on r.id = l.run_id
 order by 1, 2;
 
 create view loop_results as
--- How each prompt ended and what it used; status 202 while its run waits for a decision, and no answer before its end.
--- A run of a workflow used what its steps did. 'tree_cost' is the cost with all runs that the prompt gave work to.
+-- How each prompt ended and what it used; status 202 while its run waits for a decision, and no answer before its end. A
+-- run of a workflow used what its steps did. A prompt that was handed over ended as the last of its loops did. 'tree_cost'
+-- is the cost with all runs that the prompt gave work to.
 select
     r.alias as run,
     l.sequence as loop,
-    (select s.status from _prompt_statuses as s where s.loop_id = l.id) as status,
-    case when l.ended_at is not null then l.answer end as answer,
-    case when l.status in (200, 204) then l.output end as output,
-    l.reason,
+    (select s.status from _prompt_statuses as s where s.loop_id = e.id) as status,
+    case when e.ended_at is not null then e.answer end as answer,
+    case when e.status in (200, 204) then e.output end as output,
+    e.reason,
     count(t.id) as turns,
     coalesce(sum(t.prompt_tokens), 0) as prompt_tokens,
     coalesce(sum(t.cached_tokens), 0) as cached_tokens,
@@ -184,10 +190,10 @@ select
     -- null: the price of one of its answers is unknown
     case max(t.response is not null and t.cost is null) when 1 then null else coalesce(sum(t.cost), 0.0) end as cost,
     strftime('%Y-%m-%d %H:%M:%S', l.created_at / 1000.0, 'unixepoch') as created_at,
-    strftime('%Y-%m-%d %H:%M:%S', l.ended_at / 1000.0, 'unixepoch') as ended_at,
+    strftime('%Y-%m-%d %H:%M:%S', e.ended_at / 1000.0, 'unixepoch') as ended_at,
     -- null: it has no criteria, or was not verified
     coalesce(
-        (select a.accepted from _loop_acceptances as a where a.loop_id = l.id),
+        (select a.accepted from _loop_acceptances as a where a.loop_id = e.id),
         case l.sequence when 1 then (select a.accepted from _run_acceptances as a where a.run_id = r.id) end
     ) as accepted,
     case max(t.loop_id = l.id and t.response is not null and t.cost is null)
@@ -201,6 +207,7 @@ select
     end as tree_cost
 from runs as r
 join loops as l on l.run_id = r.id
+join loops as e on e.id = coalesce((select k.last_id from _continuing_loops as k where k.loop_id = l.id), l.id)
 left join turns as t
     on t.loop_id in (
         select l.id

@@ -433,6 +433,16 @@ CREATE TABLE grants (
     revoked_at integer
 ) strict;
 
+CREATE TABLE handoffs (
+    loop_id integer primary key constraint handoffs_loop references loops (id) on delete cascade,
+    persona text not null,
+    model text,
+    tools text,
+    note text not null default '',
+    command_id integer constraint handoffs_command references commands (id) on delete cascade,
+    next_loop_id integer constraint handoffs_next_loop references loops (id) on delete cascade
+) strict;
+
 CREATE TABLE imported_calls (
     command_id integer primary key constraint imported_calls_command references commands (id) on delete cascade,
     given_as text not null
@@ -1360,6 +1370,8 @@ where path glob '*[^ -~]*';
 
 CREATE INDEX idx_grants_project_id on grants (project_id, kind) where revoked_at is null;
 
+CREATE INDEX idx_handoffs_next_loop_id on handoffs (next_loop_id) where next_loop_id is not null;
+
 CREATE INDEX idx_jobs_run_id on jobs (run_id, ended_at);
 
 CREATE UNIQUE INDEX idx_loops_one_active on loops (run_id) where status = 102;
@@ -1542,6 +1554,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _context_costs (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, added, chars_per_token, expansion)
 -- view _context_texts (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, opening, fence, version, summary_chars, is_task, chars_per_token)
 -- view _context_views (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, picture_chars, start, loop_id, chars_per_token)
+-- view _continuing_loops (loop_id, last_id)
+-- view _continuing_loops__handoffs (loop_id, last_id)
 -- view _convention_stamps (turn_id, stamp)
 -- view _conversations (run, items)
 -- view _copy_views (run_id, parent_run_id, forked_at, clock)
@@ -1648,6 +1662,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _guided_folders__instructions (run_id, root, folder)
 -- view _handed_options (run_id, loop_id, mode, model, config)
 -- view _handed_results (run_id, step, text)
+-- view _handoff_lines (loop_id, before_id)
+-- view _handoff_stamps (turn_id, stamp)
 -- view _harmless_settings (name)
 -- view _heads_in_time (entry_id, began, ended, content_id)
 -- view _held_turns (turn_id, run_id, loop_id, sequence, lease, action, accept, accept_command, answer, attempts, attempt)
@@ -1751,6 +1767,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _loop_tool_schemas__typed_answers (loop_id, name, schema)
 -- view _loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
+-- view _loop_votes__handoffs (turn_id, voter, rank, status, reason, answer)
 -- view _loops_below (loop_id, below_id)
 -- view _loops_without_rules (turn_id)
 -- view _made_states (entry_id, began, command_id)
@@ -1791,6 +1808,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _offer_tools (run, lease, tools)
 -- view _offer_turn (turn_id)
 -- view _offered_commands (command_id, run_id, turn_id, loop_id, event, fields)
+-- view _offered_handoffs (loop_id, place, persona, said, model, tools)
 -- view _old_history (turn_id, run_id, entry_id)
 -- view _open_answers (loop_id, told)
 -- view _open_call (turn_id, effort)
@@ -1800,6 +1818,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _open_plans (run_id, entry_id)
 -- view _open_proposal (command_id, kind, target, body, detail)
 -- view _open_undos (run_id, command_id)
+-- view _opened_tools (loop_id, name)
+-- view _opened_tools__handoffs (loop_id, name)
 -- view _outer_layers (layers)
 -- view _own_edits (run_id, command_id)
 -- view _own_readers (name)
@@ -1808,6 +1828,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _packet_budget (turn_id, kind, kind_visible, tokens, share, visible, summarized, floor_tokens, floor_share, ceiling, steps, steps_left, urgency, began, entry_chars)
 -- view _packet_compact (turn_id, part, path, body, tag)
 -- view _packet_conventions (turn_id, path, text, cut, refers_to)
+-- view _packet_handoffs (turn_id, layer, source, text)
 -- view _packet_layers (turn_id, layer, source, text, fence, note, refers_to)
 -- view _packet_limits (turn_id, loop_id, condensed, ceiling, chars_per_token)
 -- view _packet_log (turn_id, entry_id, version, text)
@@ -2110,6 +2131,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _working_effects (run_id, effect_id)
 -- view _working_effects__workflows (run_id, effect_id)
 -- view _working_loops (loop_id, working_loop_id)
+-- view _working_loops__handoffs (loop_id, working_loop_id)
 -- view _working_loops__workflows (loop_id, working_loop_id)
 -- view _working_runs (run_id, working_run_id)
 -- view _working_runs__workflows (run_id, working_run_id)
@@ -2178,6 +2200,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view processes (run, turn, path, command, sandbox, project, network, exit_code, seconds, state, outcome, started_at, effect_id, background)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
 -- view prompt_attachments (run, loop, path, format, bytes, sha256)
+-- view prompt_handoffs (run, loop, from_persona, to_persona, next_loop, model, note, by)
 -- view prompt_layers (run, turn, ordinal, layer, source, chars, body)
 -- view prompt_reasons (run, topic, subject, place, says, source, key)
 -- view prompt_summaries (run, loop, status, prompt, answer, turns, ended_at)
@@ -2233,6 +2256,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view verb_forget_answers (run)
 -- view verb_forget_skill (scope, name)
 -- view verb_get (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
+-- view verb_hand_over (run, persona, model, tools, body)
 -- view verb_import_messages (run, form, messages)
 -- view verb_import_nodes (run, scope, body)
 -- view verb_join_threads (run)
@@ -2489,6 +2513,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger chunks__keep_fixed on chunks
 -- trigger chunks__keep_keys on chunks
 -- trigger chunks__keep_rows on chunks
+-- trigger commands__hand_over on commands
 -- trigger commands__ignore_repeats on commands
 -- trigger commands__keep_attributes on commands
 -- trigger commands__keep_body on commands
@@ -2538,6 +2563,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger file_modes__keep_is_executable on file_modes
 -- trigger file_modes__keep_keys on file_modes
 -- trigger file_modes__keep_rows on file_modes
+-- trigger handoffs__keep_fixed on handoffs
+-- trigger handoffs__keep_keys on handoffs
+-- trigger handoffs__keep_persona on handoffs
+-- trigger handoffs__keep_rows on handoffs
 -- trigger imported_calls__keep_fixed on imported_calls
 -- trigger imported_calls__keep_keys on imported_calls
 -- trigger imported_calls__keep_rows on imported_calls
@@ -2545,6 +2574,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger jobs__keep_fixed on jobs
 -- trigger jobs__keep_keys on jobs
 -- trigger jobs__keep_rows on jobs
+-- trigger loops__go_on on loops
+-- trigger loops__guard_handoffs on loops
 -- trigger loops__guard_prompt on loops
 -- trigger loops__guard_transition on loops
 -- trigger loops__keep_fixed on loops
@@ -2671,6 +2702,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger verb_forget_answers__forget on verb_forget_answers
 -- trigger verb_forget_skill__forget on verb_forget_skill
 -- trigger verb_get__call on verb_get
+-- trigger verb_hand_over__hand_over on verb_hand_over
 -- trigger verb_import_messages__import on verb_import_messages
 -- trigger verb_import_nodes__import on verb_import_nodes
 -- trigger verb_join_threads__join on verb_join_threads

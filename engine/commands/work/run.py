@@ -172,6 +172,15 @@ def run(
             "--attach", "--image", metavar="FILE", help="Attach a picture, PDF, sound or text file; repeat for more."
         ),
     ] = None,
+    handoff: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--handoff",
+            metavar="NAME",
+            help="Let the model hand the prompt over to this persona; repeat for more.",
+            autocompletion=complete_persona,
+        ),
+    ] = None,
     key_from: KeyFromOption = None,
     stdin: Annotated[
         bool | None,
@@ -267,6 +276,7 @@ def run(
         fork=parent,
         at=at,
         attachments=attach,
+        handoffs=handoff,
     )
     _rehearse(db, text, run, options, piped, key_from)
     with (

@@ -1,0 +1,16 @@
+-- Offer of handoffs: the option of a prompt that says to whom its model may hand it over.
+-- spec: @modules @handoffs
+
+-- seeds
+
+insert into run_options (name, scope, kind, least, most, meaning) values
+    (
+        'handoffs', 'loop', 'text', null, null,
+        'the personas that it may be handed over to: a JSON array of persona, when, model and tools'
+    )
+on conflict (name) do update set
+    scope = excluded.scope, kind = excluded.kind, least = excluded.least, most = excluded.most, meaning = excluded.meaning;
+
+insert into module_offers (module, kind, name) values
+    ('handoffs', 'option', 'handoffs')
+on conflict do nothing;

@@ -1,0 +1,285 @@
+-- Handoffs: another persona goes on with a prompt, with its own model and tools, in the same run.
+-- The option handoffs of a prompt names the personas. Its model may then call the tool handoff; an app calls verb_hand_over.
+-- The loop ends at 204, and a loop with the same prompt follows it: it has the other persona, and the log of the run shows
+-- what was done before. loop_results tells both as one prompt.
+-- needs: nothing
+-- spec: @handoffs
+
+-- tables
+
+-- Which loop was handed over, to whom, and in which loop that goes on.
+create table if not exists handoffs (
+    loop_id integer primary key constraint handoffs_loop references loops (id) on delete cascade,
+    persona text not null,
+    -- null: that of the loop
+    model text,
+    -- names of the app's tools with commas between; null: all
+    tools text,
+    note text not null default '',
+    -- null: the app asked for it
+    command_id integer constraint handoffs_command references commands (id) on delete cascade,
+    -- null: its loop has not ended so far, or otherwise
+    next_loop_id integer constraint handoffs_next_loop references loops (id) on delete cascade
+) strict;
+
+create index if not exists idx_handoffs_next_loop_id on handoffs (next_loop_id) where next_loop_id is not null;
+
+-- seeds
+
+insert into tools (name, ordinal, gathers, advertised, modes, schema, meaning, doc) values
+    (
+        'handoff', 95, 0, 0, '["ask","act"]',
+        json('{"type": "object", "properties": {
+            "persona": {"type": "string", "description": "who goes on with the prompt"},
+            "body": {"type": "string", "description": "what it should know besides the log"}
+        }, "required": ["persona"]}'),
+        'hand the prompt over to another persona, which answers it',
+        '## <handoff persona="...">what it should know</handoff> - let another persona answer the prompt
+Example: <handoff persona="billing">The customer is logged in; the order is A1.</handoff>
+* It sees <prompt> and <log> and answers in your place. YOU MUST NOT answer in the same turn.'
+    )
+on conflict (name) do update
+    set ordinal = excluded.ordinal, modes = excluded.modes, schema = excluded.schema, meaning = excluded.meaning,
+        doc = excluded.doc;
+
+insert into packet_sections (name, profile, role, ordinal, source, template, live, cached, stamps) values
+    ('handoffs', 'full', 'system', 14, '_packet_handoffs', 'handoffs', 0, 0, '_handoff_stamps')
+on conflict (profile, role, name) do update set source = excluded.source, stamps = excluded.stamps;
+
+-- views
+
+-- The loops from which each loop came by handoffs, itself included.
+create view _handoff_lines as
+with recursive line (loop_id, before_id) as (
+    select id, id from loops
+    union
+    select l.loop_id, h.loop_id
+    from line as l
+    join handoffs as h on h.next_loop_id = l.before_id
+)
+select loop_id, before_id
+from line;
+
+-- The personas that a loop may be handed over to: those of its option, but for its own.
+create view _offered_handoffs as
+select
+    l.id as loop_id,
+    o.key as place,
+    o.value ->> '$.persona' as persona,
+    o.value ->> '$.when' as said,
+    o.value ->> '$.model' as model,
+    o.value ->> '$.tools' as tools
+from loops as l
+join runs as r on r.id = l.run_id
+join json_each(l.config ->> '$.handoffs') as o
+where l.config ->> '$.handoffs' is not null
+    and o.value ->> '$.persona' <> coalesce(l.config ->> '$.persona', r.persona);
+
+-- The tool is open in a loop that may be handed over.
+create view _opened_tools__handoffs as
+select l.id as loop_id, cast('handoff' as text) as name
+from loops as l
+where l.config ->> '$.handoffs' is not null and exists (select 1 from _offered_handoffs as o where o.loop_id = l.id);
+
+create view _packet_handoffs as
+select
+    t.id as turn_id,
+    'handoffs' as layer,
+    '' as source,
+    group_concat('* ' || o.persona || coalesce(': ' || nullif(o.said, ''), ''), char(10)) as text
+from turns as t
+join _offered_handoffs as o on o.loop_id = t.loop_id
+group by t.id;
+
+-- Null: the section is left out.
+create view _handoff_stamps as
+select t.id as turn_id, l.config ->> '$.handoffs' as stamp
+from turns as t
+join loops as l on l.id = t.loop_id;
+
+-- A turn in which the model handed its prompt over ends its loop.
+create view _loop_votes__handoffs as
+select c.turn_id, 'handoff' as voter, 12 as rank, 204 as status, 'handed over to ' || h.persona as reason, null as answer
+from handoffs as h
+join commands as c on c.id = h.command_id and c.state = 'resolved';
+
+-- In which loop the work on a prompt goes on: the last one of its line.
+create view _continuing_loops__handoffs as
+select before_id as loop_id, max(loop_id) as last_id
+from _handoff_lines
+where before_id <> loop_id
+group by before_id;
+
+-- The loops that worked on the prompt of another one.
+create view _working_loops__handoffs as
+select before_id as loop_id, loop_id as working_loop_id
+from _handoff_lines
+where before_id <> loop_id;
+
+create view verb_hand_over as
+-- Hand the open prompt of a run over: insert into verb_hand_over (run, persona, model, tools, body) values ('demo',
+-- 'billing', null, null, 'The order is A1.'). 'model' and 'tools' are null for those that it has. Refused while a turn is
+-- open.
+select r.alias as run, h.persona, h.model, h.tools, h.note as body
+from handoffs as h
+join runs as r on false;
+
+create view prompt_handoffs as
+-- Which prompts were handed over: select * from prompt_handoffs where run = 'demo'. 'next_loop' is the prompt in which the
+-- other persona goes on; 'by' is model or client.
+select
+    r.alias as run,
+    l.sequence as loop,
+    coalesce(l.config ->> '$.persona', r.persona) as from_persona,
+    h.persona as to_persona,
+    n.sequence as next_loop,
+    n.model,
+    h.note,
+    case when h.command_id is null then 'client' else 'model' end as by
+from handoffs as h
+join loops as l on l.id = h.loop_id
+join loops as n on n.id = h.next_loop_id
+join runs as r on r.id = l.run_id;
+
+-- triggers
+
+-- The option names personas that there are.
+create trigger loops__guard_handoffs
+before insert on loops
+when new.config ->> '$.handoffs' is not null
+begin
+    select fail(400, 'handoffs: must be a JSON array of objects with a persona')
+    where not json_valid(new.config ->> '$.handoffs')
+        or json_type(new.config ->> '$.handoffs') <> 'array'
+        or exists (
+            select 1
+            from json_each(new.config ->> '$.handoffs') as o
+            where o.type <> 'object' or coalesce(o.value ->> '$.persona', '') = ''
+        );
+    select fail(
+        404,
+        'handoffs: persona ' || quote(o.value ->> '$.persona') || ' not found; the personas are '
+        || (select group_concat(name, ', ') from personas)
+    )
+    from json_each(new.config ->> '$.handoffs') as o
+    where o.value ->> '$.persona' not in (select name from personas);
+end;
+
+-- The call is noted; the turn's judgement ends the loop.
+create trigger commands__hand_over
+after update of state on commands
+when new.action = 'handoff' and new.state = 'performing'
+begin
+    insert into _fail_command (command_id, fault)
+    select
+        new.id,
+        case
+            when new.attributes ->> '$.persona' is null then 'validation: name the persona: '
+            else 'not_found: ' || quote(substr(new.attributes ->> '$.persona', 1, 60))
+                || ' is not among those to hand over to: '
+        end
+        || coalesce((select group_concat(persona, ', ') from _offered_handoffs where loop_id = new.loop_id), 'none')
+    where coalesce(new.attributes ->> '$.persona', '') not in (
+            select persona from _offered_handoffs where loop_id = new.loop_id
+        );
+    insert into _fail_command (command_id, fault)
+    select new.id, 'conflict: this prompt was handed over ' || count(*) || ' times; answer it'
+    from _handoff_lines
+    where loop_id = new.loop_id and before_id <> loop_id
+    having count(*) >= 8;
+    insert into handoffs (loop_id, persona, model, tools, note, command_id)
+    select o.loop_id, o.persona, o.model, o.tools, coalesce(new.body, ''), new.id
+    from _offered_handoffs as o
+    where o.loop_id = new.loop_id
+        and o.persona = new.attributes ->> '$.persona'
+        and (select state from commands where id = new.id) = 'performing'
+    limit 1
+    on conflict (loop_id) do update
+        set persona = excluded.persona, model = excluded.model, tools = excluded.tools, note = excluded.note,
+            command_id = excluded.command_id;
+    insert into _resolve_command (command_id, message)
+    select
+        command_id,
+        'Handed over to ' || persona || '.' || coalesce(char(10) || nullif(trim(note), ''), '')
+    from handoffs
+    where command_id = new.id;
+end;
+
+-- The prompt goes on in a loop of its own, with the persona, the model and the tools of whom it was handed to.
+create trigger loops__go_on
+after update of status on loops
+when new.status = 204 and old.status = 102
+begin
+    insert into loops (run_id, sequence, mode, model, prompt, config, created_at)
+    select
+        new.run_id, r.next_loop, new.mode, coalesce(h.model, new.model),
+        -- what a model notes stands in the log
+        new.prompt
+        || coalesce(char(10, 10) || 'Note: ' || case when h.command_id is null then nullif(trim(h.note), '') end, ''),
+        json_patch(new.config, json_object('persona', h.persona, 'tools', h.tools)), now()
+    from handoffs as h
+    join runs as r on r.id = new.run_id
+    where h.loop_id = new.id and h.next_loop_id is null;
+    update handoffs
+    set next_loop_id = (select max(id) from loops where run_id = new.run_id)
+    where loop_id = new.id and next_loop_id is null;
+    update runs
+    set next_loop = next_loop + 1
+    where id = new.run_id and exists (select 1 from handoffs where loop_id = new.id);
+    insert into events (at, run_id, kind, detail)
+    select
+        now(), new.run_id, 'prompt.handed_over',
+        json_object('loop', new.sequence, 'persona', h.persona, 'next', n.sequence, 'model', n.model)
+    from handoffs as h
+    join loops as n on n.id = h.next_loop_id
+    where h.loop_id = new.id;
+end;
+
+-- The active prompt, else the next one in line.
+create trigger verb_hand_over__hand_over
+instead of insert on verb_hand_over
+begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
+    select fail(
+        404,
+        'persona ' || quote(new.persona) || ': not found; the personas are '
+        || (select group_concat(name, ', ') from personas)
+    )
+    where coalesce(new.persona, '') not in (select name from personas);
+    select fail(409, 'run ' || new.run || ': has no open prompt to hand over; give it one')
+    where not exists (select 1 from open_prompts as o where o.run = new.run);
+    select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
+    from _leases_in_force as l
+    join runs as r on r.id = l.run_id
+    where r.alias = new.run;
+    select fail(
+        409,
+        'run ' || new.run || ': its turn ' || t.sequence || ' is still open; decide on its proposals or resume it first'
+    )
+    from turns as t
+    join runs as r on r.id = t.run_id
+    where r.alias = new.run and t.phase <> 'judged';
+    insert into _move_loop (loop_id, status)
+    select q.id, 102
+    from loops as q
+    join runs as r on r.id = q.run_id
+    where r.alias = new.run
+        and q.status = 100
+        and not exists (select 1 from loops as l where l.run_id = r.id and l.status = 102)
+    order by q.sequence
+    limit 1;
+    insert into handoffs (loop_id, persona, model, tools, note)
+    select l.id, new.persona, new.model, new.tools, coalesce(new.body, '')
+    from loops as l
+    join runs as r on r.id = l.run_id
+    where r.alias = new.run and l.status = 102
+    on conflict (loop_id) do update
+        set persona = excluded.persona, model = excluded.model, tools = excluded.tools, note = excluded.note,
+            command_id = null;
+    insert into _move_loop (loop_id, status, reason)
+    select l.id, 204, 'handed over to ' || new.persona
+    from loops as l
+    join runs as r on r.id = l.run_id
+    where r.alias = new.run and l.status = 102;
+end;
