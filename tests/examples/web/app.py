@@ -49,7 +49,8 @@ class Desk:
         files = folder / "files"
         files.mkdir(parents=True, exist_ok=True)
         desk = cls(folder.name, await engine.open_async(folder / "agent.db"), files)
-        for row in desk.db.sql("select run from resumable_runs"):
+        # resumable_runs leaves out those that a killed server still seems to drive
+        for row in desk.db.sql("select distinct run from open_prompts"):
             desk.drive(row["run"])
         return desk
 
