@@ -105,6 +105,9 @@ REST: Mapping[str, Mapping[str, Place]] = {
             "app",
             "Show how long each step of a run took, and send it to an OpenTelemetry collector.",
         ),
+        "export": Place(
+            "look_closer.export", "export", "Write the views of the database as Parquet, CSV or a DuckDB file."
+        ),
         "sql": Place("look_closer.sql", "sql", "Run one read-only SQL statement."),
         "shell": Place("look_closer.shell", "shell", "Type SQL statements and see their rows."),
     },

@@ -27,21 +27,22 @@ _SENTENCE = re.compile(r".*?(?:\.(?=\s|$)|:(?= select |$))")
 
 @dataclass(frozen=True)
 class View:
-    """A view by its name, and the first sentence of its promise ('' for a view of somebody else without one)."""
+    """A view by its name, the first sentence of its promise, and all of it ('' for a view of somebody else without one)."""
 
     name: str
     promise: str
+    text: str
 
 
 def views(store: Store) -> list[View]:
     """The views of the file that are there to be read, by name. Views of modules are there once the file has the module."""
-    return [View(row["name"], _promise(row["sql"])) for row in store.rows(_VIEWS)]
+    return [_view(row["name"], row["sql"]) for row in store.rows(_VIEWS)]
 
 
-def _promise(sql: str) -> str:
+def _view(name: str, sql: str) -> View:
     found = _COMMENT.search(sql)
     if found is None:
-        return ""
+        return View(name, "", "")
     text = " ".join(line.strip().removeprefix("--").strip() for line in found[1].splitlines())
     sentence = _SENTENCE.match(text)
-    return (sentence[0] if sentence else text).rstrip(":.") + "."
+    return View(name, (sentence[0] if sentence else text).rstrip(":.") + ".", text)

@@ -88,6 +88,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _extra("symbols", "tree_sitter_go", "tree-sitter-go", "summaries of sources other than Python")
     yield _extra("tokenizers", "tokenizers", "tokenizers", "exact counts of tokens")
     yield _extra("rpc", "websockets", "websockets", "runs for other programs: engine serve rpc")
+    yield _extra("export", "duckdb", "duckdb", "views as Parquet or a DuckDB file: engine export")
     yield _extra("otel", "opentelemetry.sdk", "opentelemetry-sdk", "traces for a collector: engine trace export")
     yield _extra("sign", "cryptography", "cryptography", "signatures of runs: engine verify --sign")
     yield _extra("acp", "acp", "agent-client-protocol", "editors, by the Agent Client Protocol")

@@ -1,0 +1,63 @@
+"""`engine export`: the people's views as tables for other programs.
+
+spec: @export
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engine.cli.databases import open_to_read
+from engine.cli.options import DbOption, JsonOption
+from engine.functions.counts import counted
+
+
+def export(
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", metavar="FOLDER", help="Write a Parquet file for each view.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FOLDER", help="Write a CSV file for each view.")] = None,
+    duckdb: Annotated[
+        Path | None, typer.Option("--duckdb", metavar="FILE", help="Write a DuckDB file with a table for each view.")
+    ] = None,
+    view: Annotated[
+        list[str] | None, typer.Option("--view", metavar="VIEW", help="Only this view. May be repeated.")
+    ] = None,
+    as_json: JsonOption = False,
+    db: DbOption = None,
+) -> None:
+    """Write the views of the database as tables for other programs, with types and descriptions.
+
+    These are the views of 'engine sql --views'. Two of them have a row for each entry of each turn: context_at and
+    context_changes are written only if you name them. Parquet and DuckDB need the extra export. To keep or move
+    a single run, use 'engine runs export'.
+
+    \b
+    Examples:
+      engine export --parquet tables
+      engine export --csv tables --view run_overview --view cost_by_day
+      engine export --duckdb runs.duckdb
+    """
+    from engine.errors import ValidationError
+    from engine.exports.export import export_views
+    from engine.terminal.printing import print_json, print_text, visible
+
+    given = {
+        name: path for name, path in {"parquet": parquet, "csv": csv, "duckdb": duckdb}.items() if path is not None
+    }
+    if len(given) != 1:
+        raise ValidationError("name one of --parquet FOLDER, --csv FOLDER and --duckdb FILE")
+    ((form, target),) = given.items()
+    with open_to_read(db) as database:
+        counts = export_views(database, form, target, view or None)
+    if as_json:
+        print_json({"form": form, "path": str(target), "rows": counts})
+        return
+    rows = counted(sum(counts.values()), "row")
+    print_text(f"{visible(str(target))}: {counted(len(counts), 'view')} with {rows} written")
+
+
+__all__ = ["export"]

@@ -1,0 +1,1 @@
+"""Exports: the people's views as tables for other programs, as CSV, Parquet or a DuckDB file."""

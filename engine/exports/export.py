@@ -1,0 +1,46 @@
+"""Writes views to a place that does not exist yet: all of them, or nothing.
+
+spec: @export
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import Conflict, NotFound
+
+from . import csv_folder, duck
+from .tables import chosen, one_state
+
+if TYPE_CHECKING:
+    from engine.db.database import Store
+
+FORMS = ("parquet", "csv", "duckdb")
+
+
+def export_views(db: Store, form: str, target: Path, names: Sequence[str] | None = None) -> dict[str, int]:
+    """Write views as `form` (parquet, csv or duckdb) to `target`: a file of DuckDB, else a folder. Returns the rows of each.
+
+    `names` are views; None is all of the engine's for people, but those with a row for each entry of each turn. They are all
+    of one state of the file. Raises `Conflict` (409) where `target` exists, `NotFound` (404) where it cannot be written and
+    for an unknown view, and `EngineError` (500) where DuckDB is needed and not installed.
+    """
+    views = chosen(db, names)
+    if target.exists() or target.is_symlink():
+        raise Conflict(f"{target}: exists already; name a new {'file' if form == 'duckdb' else 'folder'}")
+    try:
+        with tempfile.TemporaryDirectory(prefix=".engine-export-", dir=target.parent) as made_in:
+            made = Path(made_in, "made")
+            with one_state(db):
+                if form == "duckdb":
+                    counts = duck.write_database(db, views, made)
+                else:
+                    made.mkdir()
+                    counts = (csv_folder.write if form == "csv" else duck.write_parquet)(db, views, made)
+            made.rename(target)
+    except OSError as error:
+        raise NotFound(f"{target}: cannot be written: {error.strerror}") from None
+    return counts
