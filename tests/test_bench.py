@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+from bench import against_peers as peers
 from bench.__main__ import found
 
 SMALLEST: dict[str, dict[str, Any]] = {
@@ -36,3 +39,10 @@ def test_a_measurement_runs(name: str) -> None:
     lines = found()[name](**SMALLEST[name])
     assert lines
     assert all(line.what for line in lines)
+
+
+@pytest.mark.parametrize("work", peers.SIZES)
+def test_the_work_that_is_compared_with_other_libraries_runs(work: str) -> None:
+    """The peers themselves need an environment of their own."""
+    told = peers.measured(Path(sys.executable), peers.PROGRAMS["engine"], work, 3)
+    assert told["cpu"] > 0

@@ -2,7 +2,7 @@
 
 With --profile, --statements or --sizes it says where the time or the bytes of a turn go instead. `against [REV]` compares
 this checkout with an older revision; `local` asks the local model about the sources of four packages, `knowledge` asks it
-with rules that are called up, with all of them, and with none.
+with rules that are called up, with all of them, and with none; `peers` does the same work with other libraries.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import against, knowledge, local, profiling
+from . import against, against_peers, knowledge, local, profiling
 from .table import Line, text
 
 
@@ -25,6 +25,9 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["local"]:
         local.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["peers"]:
+        against_peers.main(sys.argv[2:])
         return
     if sys.argv[1:2] == ["knowledge"]:
         knowledge.main(sys.argv[2:])
