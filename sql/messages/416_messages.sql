@@ -50,10 +50,11 @@ select
     c.action,
     c.log_path,
     coalesce(i.given_as, 'call_' || c.id) as call_id,
-    -- the arguments of a verb have columns of their own
-    json_patch(
-        json_patch('{}', json_object('path', c.path, 'to', c.destination, 'body', b.body)), c.attributes
-    ) as arguments,
+    -- the arguments of a verb that was called here have columns of their own
+    case
+        when i.given_as is not null then c.attributes
+        else json_patch(json_patch('{}', json_object('path', c.path, 'to', c.destination, 'body', b.body)), c.attributes)
+    end as arguments,
     -- what an app's tool returned stands behind the line of its call
     case
         when c.message glob c.action || '(*' || char(10) || '*' then substr(c.message, instr(c.message, char(10)) + 1)

@@ -5,6 +5,7 @@
 3. What is wrong is named, and nothing is changed.
 4. A run of this engine goes out as messages.
 5. A plain answer is shown to later prompts.
+6. Any text, and a call of any name, a verb of the engine too, comes out as it went in and leaves a sound file.
 
 spec: @messages
 """
@@ -16,10 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from campaign import examples
 from driving import script
 from engine_cli import engine as cli
+from fresh import fresh
+from hypothesis import given
+from hypothesis import strategies as st
 
 import engine
+from engine.functions.compact import to_json
 
 SYSTEM: dict[str, Any] = {"role": "system", "content": "You sell lamps."}
 OPENAI: list[dict[str, Any]] = [
@@ -203,3 +209,46 @@ def test_the_terminal_takes_them_in_and_gives_them_out(tmp_path: Path) -> None:
     assert (refused.returncode, "demo.json: already exists" in refused.stderr) == (1, True)
     unnamed = cli(tmp_path, "runs", "import", "in.json", "--messages", "auto")
     assert (unnamed.returncode, "name the run" in unnamed.stderr) == (2, True)
+
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=40).filter(
+    str.strip
+)
+NAMES = st.sampled_from(["get", "set", "sh", "update", "think", "ask_user", "error", "handoff", "refund", "x.y-z"])
+ARGUMENTS = st.dictionaries(TEXTS, st.none() | st.booleans() | st.integers(-9, 9) | TEXTS | st.lists(TEXTS), max_size=3)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Messages of OpenAI's form: prompts with answers, most of them with calls before."""
+    messages: list[dict[str, Any]] = []
+    for prompt in range(draw(st.integers(1, 3))):
+        messages.append({"role": "user", "content": draw(TEXTS)})
+        for turn in range(draw(st.integers(0, 2))):
+            made = [
+                {
+                    "id": f"{prompt}-{turn}-{number}",
+                    "type": "function",
+                    "function": {"name": draw(NAMES), "arguments": to_json(draw(ARGUMENTS))},
+                }
+                for number in range(draw(st.integers(1, 2)))
+            ]
+            messages.append({"role": "assistant", "content": draw(st.none() | TEXTS), "tool_calls": made})
+            messages += [
+                {"role": "tool", "tool_call_id": call["id"], "content": draw(st.just("") | TEXTS)} for call in made
+            ]
+        messages.append({"role": "assistant", "content": draw(TEXTS)})
+    return messages
+
+
+@examples(25)
+@given(conversation=conversations())
+def test_any_conversation_comes_out_as_it_went_in(tmp_path_factory: Any, conversation: list[Any]) -> None:
+    with fresh() as db:
+        db.import_messages("demo", conversation)
+        assert db.messages("demo") == conversation
+        db.import_messages("other", db.messages("demo", "pydantic_ai"))
+        assert db.messages("other") == conversation
+        result = db.run("Go on", run="demo", model=script(tmp_path_factory.mktemp("s"), "Yes."))
+        assert (result.status, result.answer) == (200, "Yes.")
+        assert db.sql("select * from effects") == db.sql("select * from proposals") == []
