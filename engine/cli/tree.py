@@ -90,6 +90,8 @@ DAILY: Mapping[str, Mapping[str, Place]] = {
 REST: Mapping[str, Mapping[str, Place]] = {
     "Look closer": {
         "status": Place("look_closer.status", "status", "Show which runs work now, and which wait for a decision."),
+        "top": Place("look_closer.top", "top", "Watch the runs that work or wait, live."),
+        "plot": Place("look_closer.plot", "plot", "Draw the context, cost and time of a run over its turns."),
         "plan": Place("look_closer.plan", "plan", "Show the plan of a run as a tree of its steps."),
         "context": Place(
             "look_closer.context", "context", "List the entries in a run's context, now or (--at N) at a turn."

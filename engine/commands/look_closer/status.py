@@ -18,6 +18,8 @@ from engine.functions.counts import counted
 from engine.terminal.hints import db_flag
 from engine.terminal.printing import dollars, one_line, print_json, print_table, print_text, say, visible
 
+from .open_work import driver_of, waits, work_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -40,16 +42,6 @@ _TODAY = """
     where day = date('now')
 """
 _LEASES = "select run, holder, expires_at from run_leases order by run"
-_WAITS = {
-    "person": "a decision",
-    "model": "the model",
-    "command": "the command",
-    "run": "run",
-    "prompt": "",
-    "driver": "a driver",
-    "engine": "the engine",
-}
-"""How a person reads open_work.waits_for."""
 
 
 def status(
@@ -78,7 +70,7 @@ def status(
     log = log_of(database_to_read(db, Path.cwd()))
     with open_to_read(db) as database:
         alias = None if run is None else run_or_latest(database, run)
-        work, leases = _work(database, alias), _leases(database)
+        work, leases = work_of(database, alias), _leases(database)
         if alias is not None:
             may = database.capabilities(alias)
             if as_json:
@@ -101,27 +93,9 @@ def status(
     _print_file(about)
 
 
-def _work(db: Database, run: str | None) -> list[Row]:
-    """The prompts that have not ended; a run whose driver is dead is stopped, whatever its lease says."""
-    rows = db.rows("select * from open_work where run = coalesce(?, run)", (run,))
-    for row in rows:
-        row["driver"] = _driver(row.pop("holder"))
-        if row["state"] == "running" and row["driver"] and row["driver"]["state"] == "dead":
-            row.update(state="stopped", waits_for="driver", what=None)
-    return rows
-
-
 def _leases(db: Database) -> list[Row]:
     rows = db.rows(_LEASES)
-    return [{**row, "holder": _driver(row["holder"])} for row in rows]
-
-
-def _driver(holder: str | None) -> dict[str, Any] | None:
-    """The process that drives a run: its number, and whether it is alive, dead or unknown (of another machine)."""
-    from engine.system import identity
-
-    known = identity.read_identity(holder)
-    return None if known is None else {"pid": known.pid, "state": identity.state(known)}
+    return [{**row, "holder": driver_of(row["holder"])} for row in rows]
 
 
 def _file(db: Database, log: LogFile) -> dict[str, Any]:
@@ -145,7 +119,7 @@ def _print_work(rows: list[Row], db: Path | None, none: str) -> None:
             "run": row["run"],
             "state": row["state"],
             "turn": row["turn"],
-            "waits for": f"{_WAITS[row['waits_for']]} {one_line(row['what'], 80)}".strip(),
+            "waits for": waits(row, 80),
             "since": row["began_at"],
             "driver": "" if row["driver"] is None else f"process {row['driver']['pid']}",
             "prompt": one_line(row["prompt"], 60),
