@@ -129,7 +129,7 @@ OF_RUNS = (
     Kept("purged_seals", stays="true"),
     Kept(
         "handoffs",
-        stays="exists (select 1 from loops where id = old.loop_id)",
+        stays="exists (select 1 from loops as l join runs as r on r.id = l.run_id where l.id = old.loop_id)",
         # a turn may name a persona that the end of its loop does not follow
         may=(("persona model tools note command_id next_loop_id", "old.next_loop_id is null"),),
     ),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from acp import RequestError, schema
@@ -16,7 +17,7 @@ from engine.errors import Conflict, EngineError, NotFound, Overflow
 from engine.system.in_thread import in_thread
 
 from . import choices
-from .content import Prompt, read_prompt
+from .content import read_prompt
 from .failures import AUTH_REQUIRED, request_error, told
 from .greeting import KEYS, greeting, missing_model
 from .mcp_servers import taken_over
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from engine.serving import Serving
 
+    from .content import Prompt
     from .lines import Lines
 
 _T = TypeVar("_T")
@@ -207,7 +209,7 @@ class EngineAgent:
                     return schema.PromptResponse(stop_reason="cancelled")
                 await self._title(session, asked)
                 text = await self._locked(lambda: choices.expanded(session, asked.text))
-                answer = await prompting.answer(Prompt(text, asked.embedded))
+                answer = await prompting.answer(replace(asked, text=text))
                 await self._tell_commands(session)
                 return answer
         finally:

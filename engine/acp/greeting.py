@@ -27,7 +27,7 @@ def greeting(protocol_version: int, missing: str) -> schema.InitializeResponse:
         agent_info=schema.Implementation(name="engine", title="engine", version=version("engine")),
         agent_capabilities=schema.AgentCapabilities(
             load_session=True,
-            prompt_capabilities=schema.PromptCapabilities(image=False, audio=False, embedded_context=True),
+            prompt_capabilities=schema.PromptCapabilities(image=True, audio=True, embedded_context=True),
             mcp_capabilities=mcp_servers.CAPABILITIES,
             session_capabilities=schema.SessionCapabilities(
                 list=schema.SessionListCapabilities(),

@@ -134,7 +134,10 @@ class Prompting:
         run = self._session.run
         question = db.row(_QUESTION, (run,))
         if question is None:
-            return prompts.prompt(db, prompt.text, run, self._options(db), prompt.embedded)[1]
+            options: Options = {**self._options(db), "attachments": prompt.files or None}
+            return prompts.prompt(db, prompt.text, run, options, prompt.embedded)[1]
+        if prompt.files:
+            raise EngineError("the run has asked a question; answer it with a text", 415)
         text = prompts.joined(prompt.text, prompt.embedded, None) if prompt.embedded else prompt.text
         db.insert(
             "verb_answer_proposal",

@@ -68,6 +68,7 @@ _PROMPT = (
     _text("run", "the run to continue, or the name of a new run"),
     _flag("fork", "work in a fork of `run`; `run` itself does not change"),
     _whole("at", "with `fork`: the turn of `run` from which it is forked"),
+    Param("attachments", "array", "files for the prompt, each in base64"),
 )
 _LOG_PATH = _text("path", "path of the command's record: log://turn_1/sh/make", required=True)
 

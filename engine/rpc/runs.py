@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from base64 import b64decode
 from typing import TYPE_CHECKING, Any, cast
 
 from engine.driving import prompts, runs
@@ -206,6 +207,13 @@ def _told(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _file(data: Any) -> bytes:
+    try:
+        return b64decode(data, validate=True)
+    except (TypeError, ValueError) as error:
+        raise ValidationError(f"attachments: each is a file in base64 ({error})") from None
+
+
 async def _prompted(project: Project, given: dict[str, Any], mode: str) -> dict[str, Any]:
     options: dict[str, Any] = {**option_values(project.options, given), "mode": mode}
     run = given.get("run")
@@ -217,6 +225,8 @@ async def _prompted(project: Project, given: dict[str, Any], mode: str) -> dict[
         options |= {"fork": run, "at": given.get("at")}
         run = None
     options |= {"root": str(project.root), "project": project.name}
+    if given.get("attachments") is not None:
+        options["attachments"] = [*map(_file, given["attachments"])]
 
     def start(db: Database) -> Run:
         return db.start(given["prompt"], run=run, **cast("Options", options))

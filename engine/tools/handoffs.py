@@ -5,6 +5,7 @@ spec: @handoffs
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -35,9 +36,10 @@ class Handoff:
 
 
 def handoffs_of(given: object) -> list[Handoff]:
-    """The handoffs of a prompt; a text is the name of a persona. Raises `TypeError` for anything else."""
+    """The handoffs of a prompt: objects, names of personas, or the JSON that SQL takes. Raises `TypeError` for others."""
     if given is None:
         return []
+    given = _read(given)
     if isinstance(given, str | Handoff) or not isinstance(given, Iterable):
         raise TypeError(f"handoffs is a list of engine.Handoff and names of personas, not {given!r:.60}")
     found = [Handoff(each) if isinstance(each, str) else each for each in given]
@@ -45,6 +47,25 @@ def handoffs_of(given: object) -> list[Handoff]:
         if not isinstance(each, Handoff):
             raise TypeError(f"handoffs is a list of engine.Handoff and names of personas, not of {each!r:.60}")
     return found
+
+
+def _read(given: object) -> object:
+    """What a text of JSON holds; anything else as it is."""
+    if not isinstance(given, str):
+        return given
+    try:
+        rows = json.loads(given)
+        return [
+            Handoff(each["persona"], None, each.get("when") or "", each.get("model"), _names(each.get("tools")))
+            for each in rows
+        ]
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return given
+
+
+def _names(tools: str | None) -> list[str] | None:
+    """Names with commas between, as a list."""
+    return None if tools is None else [name.strip() for name in tools.split(",") if name.strip()]
 
 
 def tools_of(tools: object, handoffs: object) -> object:

@@ -11,7 +11,7 @@
 
 create trigger handoffs__keep_rows
 before delete on handoffs
-when exists (select 1 from loops where id = old.loop_id)
+when exists (select 1 from loops as l join runs as r on r.id = l.run_id where l.id = old.loop_id)
 begin
     select raise(abort, '405 handoffs: the record is append-only; only the purge of a whole run removes rows');
 end;

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from base64 import b64encode
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import pytest
 from acp import RequestError, schema
 from acp_client import chosen, dismissed, run, talking, texts
 from engine_cli import database, engine, script
+from test_pictures_sent import png
+from test_web import PDF
 
 PLAN = '<set path="plan://rent">- [x] read\n  - [ ] edit</set>'
 ON = '<update status="102">on</update>'
@@ -273,6 +276,29 @@ def test_links_and_what_the_editor_has_join_the_prompt(notes: Path, tmp_path: Pa
     ((prompt,),) = rows(notes, "select prompt from loop_list")
     assert prompt.startswith("Compare notes.md with file:///etc/passwd and draft x.md")
     assert "unsaved words" in prompt
+
+
+def test_a_file_of_the_editor_is_attached(notes: Path, tmp_path: Path) -> None:
+    """spec: @attachments"""
+    resource = schema.BlobResourceContents(
+        uri="file:///x.pdf", blob=b64encode(PDF).decode(), mime_type="application/pdf"
+    )
+    document = schema.EmbeddedResourceContentBlock(type="resource", resource=resource)
+    picture = schema.ImageContentBlock(type="image", data=b64encode(png(9, 9)).decode(), mime_type="image/png")
+
+    async def talk() -> None:
+        async with talking(notes, "--model", script(tmp_path / "s.jsonl", ["Yes."])) as at:
+            session = await at.new()
+            await at.prompt(session, "Read it", document)
+            with pytest.raises(RequestError, match="the model takes no pictures"):
+                await at.prompt(session, "Look at it", picture)
+
+    run(talk())
+    ((prompt, packet),) = rows(
+        notes, "select prompt, body from loop_list join packet_texts using (run) where role = 'user'"
+    )
+    assert "Attached: attachment://1/file1 (PDF, 1 page" in prompt
+    assert "Port 9100 is open" in packet
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,30 @@ def test_an_app_hands_an_open_prompt_over_and_another_process_goes_on(tmp_path: 
             db.handoff("demo", "billing")
 
 
+def test_such_a_run_is_exported_forked_and_purged(db: engine.Database, tmp_path: Path) -> None:
+    db.import_messages("demo", [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}])
+    model = script(tmp_path, TO_BILLING, "Refunded.")
+    db.run("Refund", run="demo", model=model, handoffs=[engine.Handoff("billing", "You refund.")], attachments=[b"A1"])
+    db.fork("demo", "early", at=1)
+    db.fork("demo", "late", at=3)
+    assert db.run("Hm", run="late", model=script(tmp_path, *["Again."] * 9)).status == 200
+    first = db.export_run("demo", tmp_path / "demo.jsonl")
+    with closing(engine.open(tmp_path / "there.db")) as there:
+        assert there.import_run(tmp_path / "demo.jsonl", trust=True) == "demo"
+        assert there.export_run("demo", tmp_path / "again.jsonl") == first
+        assert there.messages("demo") == db.messages("demo")
+        assert there.result("demo", 2).answer == "Refunded."
+        assert there.verify("demo").faults == []
+    for run in ("early", "late", "demo"):
+        db.purge(run)
+    assert (
+        db.sql("select * from handoffs")
+        == db.sql("select * from attachments")
+        == db.sql("select * from imported_calls")
+        == []
+    )
+
+
 def test_a_prompt_without_handoffs_is_told_of_nothing(db: engine.Database, tmp_path: Path) -> None:
     db.install("handoffs")
     result = db.run("Hi", run="demo", model=script(tmp_path, TO_BILLING, DONE))

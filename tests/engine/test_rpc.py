@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,22 @@ def test_a_prompt_is_driven_and_told(client: Client, tmp_path: Path) -> None:
     assert [each["tool"] for each in state["history"]] == ["set", "get", "update", "update"]
     assert state["telemetry"]["turns"] == 2
     assert state == client.call("getRun", run="told")
+
+
+def test_messages_files_and_handoffs_come_by_it(client: Client, tmp_path: Path) -> None:
+    """spec: @messages @attachments @handoffs"""
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+    assert client.call("importMessages", run="moved", messages=said) == {"run": "moved", "prompts": 1}
+    assert client.call("getMessages", run="moved", form="anthropic") == said
+    letter = b64encode(b"The lamp is broken.").decode()
+    model = script(tmp_path, '<handoff persona="reviewer">see the letter</handoff>', "Broken it is.")
+    client.call(
+        "ask", prompt="Why?", run="moved", model=model, attachments=[letter], handoffs='[{"persona": "reviewer"}]'
+    )
+    assert client.wait("run/state", run="moved", status=200, answer="Broken it is.")
+    packets = client.call("sql", query="select body from packet_texts where run = 'moved' and role = 'user'")
+    assert all("The lamp is broken." in row["body"] for row in packets)
+    assert "each is a file in base64" in client.refusal("ask", prompt="Why?", attachments=["?"])[2]
 
 
 def test_a_proposal_is_told_decided_and_performed(client: Client, shared: Server, tmp_path: Path) -> None:
@@ -225,6 +242,7 @@ def test_every_option_of_a_prompt_is_taken(client: Client, tmp_path: Path) -> No
         "answerCache": False,
         "condenseRatio": 0.5,
         "contextLimit": 9000,
+        "handoffs": '[{"persona": "default"}]',
         "maxDepth": 0,
         "maxSeconds": 60,
         "maxTurns": 3,
@@ -246,7 +264,9 @@ def test_every_option_of_a_prompt_is_taken(client: Client, tmp_path: Path) -> No
     told = client.call("discover")
     (known,) = [each["params"] for each in told["methods"] if each["name"] == "act"]
     left_out = {"accept", "acceptCommand", "acceptModel", "effort", "model", "network", "output", "sandbox"}
-    assert {param["name"] for param in known} - {"prompt", "run", "fork", "at"} - left_out == set(options)
+    assert {param["name"] for param in known} - {"prompt", "run", "fork", "at", "attachments"} - left_out == set(
+        options
+    )
     client.call("act", prompt="Go", run="options", model=script(tmp_path, DONE), **options)
     client.wait("run/state", run="options", status=200)
 
