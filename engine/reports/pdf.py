@@ -30,10 +30,10 @@ def pdf(page: str) -> bytes:
         source.write_text(page, encoding="utf-8")
         options = [
             "--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--no-pdf-header-footer",
-            "--blink-settings=scriptEnabled=false", "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--host-resolver-rules=MAP * ~NOTFOUND",
             f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}", source.as_uri(),
         ]  # fmt: skip
-        # as root it starts only without its own sandbox; the page runs no script and loads nothing
+        # as root it starts only without its own sandbox; the page lets no script run, and loads nothing
         root = ["--no-sandbox"] if os.geteuid() == 0 else []
         try:
             ended = subprocess.run([found, *root, *options], capture_output=True, timeout=_SECONDS, check=False)

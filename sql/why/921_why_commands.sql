@@ -136,12 +136,14 @@ from _asked_commands as a
 join vetoes as v on v.command_id = a.command_id
 union all
 select
-    a.run, a.subject, 32, 'The thread ' || (ev.detail ->> '$.thread') || ' blocks ' || (ev.detail ->> '$.event')
-    || ' at its point ' || (ev.detail ->> '$.point') || '.',
+    a.run, a.subject, 32,
+    'The thread ' || (ev.detail ->> '$.thread') || ' forbids it at its point ' || (ev.detail ->> '$.point')
+    || coalesce(': ' || h.purpose, '') || '.',
     'thread_log', json_object('run', a.taken_by, 'event_id', ev.id)
 from _asked_commands as a
 join commands as c on c.id = a.command_id and c.outcome in ('blocked', 'blocked_again')
 join events as ev on ev.turn_id = c.turn_id and ev.kind = 'thread.blocked' and ev.detail ->> '$.command' = c.id
+left join threads as h on h.id = ev.detail ->> '$.thread_id'
 union all
 select
     a.run, a.subject, 33,
@@ -202,13 +204,22 @@ select
     a.run, a.subject, 40 + 5 * p.ordinal as place,
     case p.kind
         when 'question' then 'It asks a question, and only a person answers one: ' || coalesce(substr(p.target, 1, 200), '')
-        else 'It waits for a decision, because no grant, policy or option decides it: ' || p.action || ' '
-            || coalesce(substr(p.target, 1, 200), '')
+        else 'It waits for a person to decide: ' || p.action || ' ' || coalesce(substr(p.target, 1, 200), '')
     end as says,
     'open_proposals' as source,
     json_object('run', a.taken_by, 'proposal_id', p.id) as key
 from _asked_commands as a
 join proposals as p on p.command_id = a.command_id and p.state = 'proposed'
+union all
+select
+    a.run, a.subject, 39,
+    'No grant and no policy accepts it, and prompt ' || l.sequence || ' was not given the option yolo.',
+    'loop_list', json_object('run', a.taken_by, 'loop', l.sequence)
+from _asked_commands as a
+join proposals as p on p.command_id = a.command_id and p.state = 'proposed' and p.kind <> 'question'
+join loops as l on l.id = p.loop_id
+where not exists (select 1 from _loop_flags as f where f.loop_id = l.id and f.flag = 'yolo')
+group by a.run, a.command_id
 union all
 select
     a.run, a.subject, 38,

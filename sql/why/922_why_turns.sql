@@ -161,7 +161,7 @@ select
             || ' and ' || coalesce(t.completion_tokens, 0) || ' of the answer.'
     end
     || case
-        when t.cost is null then ' Neither its provider nor a price of yours says more: engine models price.'
+        when t.cost is null then ' To set a price: engine models add ALIAS MODEL --price IN/OUT.'
         else ''
     end as words
 from turns as t;

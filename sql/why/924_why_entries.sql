@@ -111,7 +111,7 @@ union all
 -- how new ones begin
 select
     k.run, 'entry', k.path, 50,
-    'New entries of ' || s.name || ' (' || s.meaning || ') begin ' || s.default_visibility || '.',
+    'New entries of the scheme ' || s.name || ' begin ' || s.default_visibility || '.',
     'schemes', json_object('name', s.name)
 from _entry_turns as k
 join _asked_entries as a on a.run_id = k.run_id and a.entry_id = k.entry_id

@@ -55,7 +55,7 @@ select
     r.alias, 'file', f.path, 90,
     case f.kind
         when 'missing' then 'The folder has no such file any more.'
-        else 'The scan of the folder found it as it is.'
+        else 'The last scan of the folder found it in this state.'
     end,
     'file_stats', json_object('project_id', f.project_id, 'path', f.path)
 from runs as r

@@ -23,6 +23,7 @@ from hypothesis import strategies as some
 
 import engine
 from engine.db.missing import shown
+from engine.effects import gate
 from engine.errors import NotFound
 from engine.history.why import Why
 
@@ -164,6 +165,30 @@ def test_a_limit_names_its_setting_and_the_layer_of_that(db: engine.Database, tm
     told = db.why("demo", "max_strikes")
     assert told.rows[0].says == "max_strikes is 7, from: this database."
     assert rows(told, "setting_layers") == ["The layer file says 7."]
+
+
+def test_threads_grants_and_checks_are_named(db: engine.Database, tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "deploy.sh").write_text("echo deployed\n")
+    db.insert("setting_layers", name="threads", layer="file", value="read_before_run")
+    db.start("go", run="demo", root=root, model=script(tmp_path, DONE))
+    gate.give_grant(db, "demo", "process", None, by="Ada")
+    db.abort("demo")
+    answers = (DONE, "<sh>sh deploy.sh</sh>" + GO_ON, "<sh>echo one</sh>" + GO_ON, DONE, DONE)
+    ran(db, root, *answers, accept_command="false", accept_attempts=1)
+    blocked = db.why("demo", "sh deploy.sh")
+    assert rows(blocked, "thread_log") == [
+        "The thread read_before_run forbids it at its point 1: "
+        "a script of the project runs only after the run has seen its text."
+    ]
+    granted = db.why("demo", "echo one")
+    assert rows(granted, "decisions") == ["The grant 1 accepted the command line echo one."]
+    assert rows(granted, "grants") == ["Ada had granted process of any target."]
+    checked = db.why("demo", "prompt 2")
+    [check] = rows(checked, "acceptances")
+    assert check.startswith("Check 1 by a command on turn 4: fail: ran 'false', exit=1")
+    assert expect_reasons(db) > 100
 
 
 def test_a_child_says_which_prompt_it_is_for(db: engine.Database, tmp_path: Path) -> None:
