@@ -15,6 +15,9 @@ from .parts import Code, Facts, Part, Points, Report, Table, Text
 _MARKUP = re.compile(r"[\\`*\[\]<>&#|~!$^]|(?<!\w)_|_(?!\w)|:(?=[^\s\d])|(?<=www)\.", re.IGNORECASE)
 """What begins emphasis, a link, an address, HTML, an entity, a cell, a formula or an emoji."""
 
+_BEGINS = re.compile(r"\A(\d*)([-+=.)])")
+"""What begins a list, a rule or a heading where it stands first."""
+
 
 def markdown(report: Report) -> str:
     """The report as a text in CommonMark with tables."""
@@ -33,7 +36,7 @@ def _lines(part: Part) -> Iterator[str]:
         case Facts(rows):
             yield from (f"- {name}: {_inline(value)}" for name, value in rows)
         case Points(lines):
-            yield from (f"- {_inline(line)}" for line in lines)
+            yield from (f"- {_BEGINS.sub(_escaped, _inline(line), count=1)}" for line in lines)
         case Table(heads, rows, left_out):
             yield _row(heads)
             yield _row("---" for _ in heads)
@@ -44,6 +47,10 @@ def _lines(part: Part) -> Iterator[str]:
             seen = drawn(body)
             fence = "`" * max(3, _longest(seen) + 1)
             yield from (f"{caption}:", "", fence, seen, fence)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"{found[1]}\\{found[2]}"
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -37,6 +37,10 @@ HOSTILE = [
     "*a* _b_ **c** ~~d~~ `e` ``f` &lt; \\",
     "\x1b[2J\u202egnp.exe\u202c\x00",
     "</pre></code></td></table><h1>x</h1>",
+    "- a",
+    "1. a",
+    "---",
+    "+",
     "line\n\n- item\n1. one\n> quote\n    code\n",
 ]
 TAGS = {
