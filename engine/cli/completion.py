@@ -75,6 +75,17 @@ _SKILLS = """
     select distinct name from _skills where substr(name, 1, length(:typed)) = :typed order by name
 """
 
+_REASONS = """
+    select distinct name
+    from reason_subjects
+    where run = coalesce(:run, (select alias from runs order by role <> 'main', updated_at desc, id desc limit 1))
+        and name <> ''
+        and name not glob 'command *'
+        and substr(name, 1, length(:typed)) = :typed
+    order by place, name
+    limit 200
+"""
+
 Completer = Callable[[typer.Context, list[str], str], list[str]]
 
 
@@ -97,6 +108,7 @@ complete_model = _completer(_MODELS)
 complete_path = _completer(_PATHS)
 complete_proposal = _completer(_PROPOSALS)
 complete_turn = _completer(_TURNS)
+complete_reason = _completer(_REASONS)
 complete_domain = _completer(_DOMAINS)
 complete_star_command = _completer(_STAR_COMMANDS)
 complete_persona = _completer(_PERSONAS)

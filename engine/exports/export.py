@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.db.one_state import one_state
 from engine.errors import Conflict, NotFound
 
 from . import csv_folder, duck
-from .tables import chosen, one_state
+from .tables import chosen
 
 if TYPE_CHECKING:
     from engine.db.database import Store

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -104,20 +103,6 @@ def chosen(db: Store, names: Sequence[str] | None) -> list[View]:
         if not _NAME.fullmatch(name):
             raise ValidationError(f"view {name!r}: cannot name a file; use letters, digits and '_'")
     return [there[name] for name in dict.fromkeys(names)]
-
-
-@contextmanager
-def one_state(db: Store) -> Iterator[None]:
-    """While all that is read is of one state of the file, whoever writes."""
-    with db.held():
-        inside = db.connection.in_transaction
-        if not inside:
-            db.connection.execute("begin").fetchall()
-        try:
-            yield
-        finally:
-            if not inside and db.connection.in_transaction:
-                db.connection.execute("rollback").fetchall()
 
 
 def table(db: Store, view: View) -> Exported:

@@ -175,6 +175,14 @@ def real_path(place: str | Path) -> str:
         return str(place)
 
 
+def replace_file(path: str | os.PathLike[str], data: bytes, mode: int | None = None) -> None:
+    """Put a file that holds `data` in the place of `path`, in one step and synced to disk; raises `OSError`."""
+    place = Path(os.path.realpath(path))
+    with held_folder(place.parent) as folder, temporary_beside(place.name, folder, data, mode) as temporary:
+        os.replace(temporary, place.name, src_dir_fd=folder, dst_dir_fd=folder)
+        sync(folder)
+
+
 @contextmanager
 def system_errors(action: str, path: str) -> Iterator[None]:
     """Turn an `OSError` of `action` on `path` into `PermissionDenied` (403), `Conflict` (409) or `EngineError` (500)."""

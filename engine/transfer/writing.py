@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.db.one_state import one_state
 from engine.errors import Conflict
-from engine.system.durable import held_folder, sync, system_errors, temporary_beside
+from engine.system.durable import replace_file, system_errors
 
 from .exporting import FORMAT, lines_of
 
@@ -34,26 +33,11 @@ def write_run(db: Store, run: str, path: str | PathLike[str]) -> str:
             with place.open("rb") as file:
                 if file.read(len(_BEGINNING)) != _BEGINNING:
                     raise Conflict(f"{path}: is a file, and no exported run; choose another path")
-        with held_folder(place.parent) as folder, temporary_beside(place.name, folder, data, 0o600) as temporary:
-            os.replace(temporary, place.name, src_dir_fd=folder, dst_dir_fd=folder)
-            sync(folder)
+        replace_file(place, data, 0o600)
     return hashlib.sha256(data).hexdigest()
 
 
 def text_of(db: Store, run: str) -> bytes:
     """A run's file."""
-    with db.held(), db.clear_errors, _reading(db):
+    with db.clear_errors, one_state(db):
         return b"".join(lines_of(db.connection, run))
-
-
-@contextmanager
-def _reading(db: Store) -> Iterator[None]:
-    """One moment of the file."""
-    if db.connection.in_transaction:
-        yield
-        return
-    db.connection.execute("begin").fetchall()
-    try:
-        yield
-    finally:
-        db.connection.execute("rollback").fetchall()

@@ -190,7 +190,8 @@ def test_the_command_writes_the_form_that_the_name_says(tmp_path: Path) -> None:
     wrong = cli(tmp_path, "report", "demo", "r.doc", *option)
     assert (wrong.returncode, "end the name in one of .md, .html, .pdf" in wrong.stderr) == (2, True)
     nowhere = cli(tmp_path, "report", "demo", "none/r.md", *option)
-    assert "none/r.md: cannot be written: No such file or directory" in nowhere.stderr
+    assert "cannot write 'none/r.md': No such file or directory" in nowhere.stderr
+    assert (tmp_path / "r.md").stat().st_mode & 0o777 == 0o600
 
 
 def test_without_chromium_a_pdf_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engine.cli.completion import complete_reason
 from engine.cli.databases import open_to_read
 from engine.cli.options import DbOption, JsonOption
 from engine.cli.run_argument import RunArgument, run_or_latest
@@ -22,7 +23,11 @@ def why(
     run: RunArgument = None,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="A turn, path, command, setting, rule or skill; default: the run itself."),
+        typer.Argument(
+            metavar="NAME",
+            help="A turn, path, command, setting, rule or skill; default: the run itself.",
+            autocompletion=complete_reason,
+        ),
     ] = None,
     rows: Annotated[bool, typer.Option("--rows", help="Show the row that each reason comes from.")] = False,
     as_json: JsonOption = False,

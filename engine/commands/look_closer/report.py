@@ -72,12 +72,10 @@ def _as_bytes(made: Report, form: str) -> bytes:
 
 
 def _write(file: Path, content: bytes) -> None:
-    from engine.errors import NotFound
+    from engine.system.durable import replace_file, system_errors
 
-    try:
-        file.write_bytes(content)
-    except OSError as error:
-        raise NotFound(f"{file}: cannot be written: {error.strerror}") from None
+    with system_errors("write", str(file)):
+        replace_file(file, content, 0o600)
 
 
 __all__ = ["report"]
