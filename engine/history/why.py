@@ -6,12 +6,13 @@ spec: @why
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from engine.arguments import check, expects
-from engine.db.query import read_only_rows
+from engine.db.missing import shown
 from engine.errors import NotFound
 from engine.handle import Handle
 
@@ -22,6 +23,8 @@ _SUBJECTS = """
     order by place, topic
 """
 _REASONS = "select says, source, key from {} where run = ? and topic = ? and subject = ? order by place, key"
+_Ask = Callable[[str, tuple[Any, ...]], list[Any]]
+"""Runs a statement of these views and returns its rows."""
 _NAMES = "select distinct name from reason_subjects where run = ? and name not glob 'command *' limit 5000"
 
 
@@ -72,26 +75,31 @@ class Reasons(Handle):
         if self.value("select 1 from runs where alias = ?", (run,)) is None:
             raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
         asked = "" if name is None else str(name)
-        found = tuple(_reasons(self, run, asked))
-        if not found:
-            raise NotFound(f"run {run!r}: there is nothing to say of {asked!r}; {_nearest(self, run, asked)}")
+        with _asking(self) as ask:
+            found = tuple(_reasons(ask, run, asked))
+            if not found:
+                raise NotFound(f"run {run!r}: there is nothing to say of {asked!r}; {_nearest(ask, run, asked)}")
         return Why(run, asked, _text(found), found)
 
 
-def _reasons(db: Handle, run: str, name: str) -> Iterator[Reason]:
-    for asked in read_only_rows(db, _SUBJECTS, (run, name)):
-        about = (run, asked["topic"], asked["subject"])
-        for row in read_only_rows(db, _REASONS.format(asked["view"]), about):
-            key = json.loads(row["key"])
-            yield Reason(asked["title"], asked["topic"], asked["subject"], row["says"], row["source"], key)
+def _reasons(ask: _Ask, run: str, name: str) -> Iterator[Reason]:
+    for topic, subject, title, view, _ in ask(_SUBJECTS, (run, name)):
+        for says, source, key in ask(_REASONS.format(view), (run, topic, subject)):
+            yield Reason(title, topic, subject, says, source, json.loads(key))
 
 
-def _nearest(db: Handle, run: str, name: str) -> str:
+def _nearest(ask: _Ask, run: str, name: str) -> str:
     from difflib import get_close_matches
 
-    names = [str(row["name"]) for row in read_only_rows(db, _NAMES, (run,))]
-    near = get_close_matches(name, names, 1)
+    near = get_close_matches(name, [str(found) for (found,) in ask(_NAMES, (run,))], 1)
     return f"did you mean {near[0]}?" if near else "name a turn, a path, a command, a setting, model or cost"
+
+
+@contextmanager
+def _asking(db: Handle) -> Iterator[_Ask]:
+    """While the views can be asked, whether the file has them or not, and whatever an app has called its tables."""
+    with db.looking() as (connection, _), db.clear_errors, shown(connection, ["why"]):
+        yield lambda sql, bindings: connection.execute(sql, bindings).fetchall()
 
 
 def _text(found: tuple[Reason, ...]) -> str:

@@ -10,12 +10,16 @@ from run_views as v
 join runs as r on r.id = v.run_id
 join entries as e on e.id = v.entry_id
 union all
-select r.alias, h.run_id, e.path, e.id, e.kind, null, max(h.ended)
+select r.alias, h.run_id, e.path, e.id, e.kind, null, h.ended
 from run_view_versions as h
 join runs as r on r.id = h.run_id
 join entries as e on e.id = h.entry_id
 where not exists (select 1 from run_views as v where v.run_id = h.run_id and v.entry_id = h.entry_id)
-group by h.run_id, h.entry_id;
+    and not exists (
+        select 1
+        from run_view_versions as n
+        where n.run_id = h.run_id and n.entry_id = h.entry_id and n.ended > h.ended
+    );
 
 -- The turn in which each entry was shown or hidden last; null: outside of a turn.
 create view _entry_turns as

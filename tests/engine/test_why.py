@@ -24,7 +24,7 @@ from hypothesis import strategies as some
 import engine
 from engine.db.missing import shown
 from engine.effects import gate
-from engine.errors import NotFound
+from engine.errors import Conflict, NotFound
 from engine.history.why import Why
 
 VIEWS = ("command", "turn", "prompt", "entry", "file", "choice", "cost", "guidance")
@@ -268,3 +268,19 @@ def test_the_command_prints_words_rows_and_json(tmp_path: Path) -> None:
     assert told["text"].startswith("the setting model:\n  model is ")
     missing = cli(tmp_path, "why", "demo", "nothing", *db_option)
     assert (missing.returncode, "nothing to say of 'nothing'" in missing.stderr) == (2, True)
+
+
+def test_tables_of_an_app_with_such_names_are_not_in_the_way(tmp_path: Path) -> None:
+    with engine.open(tmp_path / "t.db") as db:
+        ran(db, tmp_path / "work", DONE)
+        for name in ("turn_reasons", "reason_subjects", "skills"):
+            db.execute(f"create table {name} (run text, topic text)")
+        assert db.why("demo", 1).rows[0].says == "It is the first turn of prompt 1."
+        with db.transaction(), pytest.raises(Conflict, match=r"contains table .* a name that the engine needs"):
+            db.why("demo", 1)
+        db.execute("drop table skills")
+        db.execute("drop table turn_reasons")
+        db.execute("drop table reason_subjects")
+        with db.transaction():
+            assert db.why("demo", 1).rows[0].says == "It is the first turn of prompt 1."
+        assert not db.has("why")
