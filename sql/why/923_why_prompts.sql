@@ -42,6 +42,37 @@ join loops as l on l.id = p.loop_id and l.status = 102
 join runs as r on r.id = p.run_id
 where p.state = 'proposed';
 
+-- What led to a prompt or behind it besides people: another persona, a workflow. Of a step it tells in the run that does it
+-- (topic 'run'), of the workflow in the run of that.
+create view _told_helpers as
+select
+    h.run, 'prompt' as topic, cast(h.next_loop as text) as subject, 12 as place,
+    'Prompt ' || h.loop || ' was handed over to the persona ' || h.to_persona || coalesce(': ' || nullif(h.note, ''), '.')
+    as says,
+    'prompt_handoffs' as source,
+    json_object('run', h.run, 'loop', h.loop) as key
+from prompt_handoffs as h
+union all
+select
+    h.run, 'prompt', cast(h.loop as text), 34,
+    'It was handed over to the persona ' || h.to_persona || ', which goes on in prompt ' || h.next_loop || '.',
+    'prompt_handoffs', json_object('run', h.run, 'loop', h.loop)
+from prompt_handoffs as h
+union all
+select
+    s.child, 'run', '', 12,
+    'It is the step ' || s.step || ' of the workflow run ' || s.run || coalesce(', behind ' || s.needs, '') || '.',
+    'step_list', json_object('run', s.run, 'step', s.step)
+from step_list as s
+where s.child is not null
+union all
+select
+    s.run, 'run', '', 20 + s.layer,
+    'The step ' || s.step || ' is ' || s.state || coalesce(' in the run ' || s.child, '')
+    || coalesce(', needs ' || s.needs, '') || coalesce(': ' || s.reason, '.'),
+    'step_list', json_object('run', s.run, 'step', s.step)
+from step_list as s;
+
 -- Why each prompt that has ended did: the vote on its last turn, the limit behind that vote, or an abort.
 create view _told_ends as
 select
@@ -157,4 +188,7 @@ select run, 'prompt', subject, place, says, source, key
 from _told_prompts
 union all
 select run, 'prompt', subject, place, says, source, key
-from _told_ends;
+from _told_ends
+union all
+select run, topic, subject, place, says, source, key
+from _told_helpers;

@@ -116,7 +116,8 @@ def ran(db: engine.Database, root: Path, *answers: str, **options: object) -> en
     root.mkdir(exist_ok=True)
     (root / "notes.md").write_text("old\n")
     options = {"run": "demo", "root": root, "sandbox": "off", "overwrite_unseen": True, **options}
-    return db.run("go", model=script(root.parent, *answers), **options)  # type: ignore[arg-type]
+    options = {"model": script(root.parent, *answers), **options}
+    return db.run("go", **options)  # type: ignore[arg-type]
 
 
 def rows(found: Why, source: str) -> list[str]:
@@ -199,6 +200,27 @@ def test_a_child_says_which_prompt_it_is_for(db: engine.Database, tmp_path: Path
         "It is for prompt 1 of demo.",
     ]
     assert rows(db.why("demo", "look"), "run_overview") == ["It gave the work to the run demo-1, which is done."]
+
+
+def test_handoffs_and_steps_of_a_workflow_are_named(db: engine.Database, tmp_path: Path) -> None:
+    first = script(tmp_path, '<handoff persona="billing">The order is A1.</handoff>')
+    billing = engine.Handoff("billing", "You refund.", when="it is about money")
+    ran(db, tmp_path / "work", handoffs=[billing], model=first)
+    assert rows(db.why("demo", "prompt 1"), "prompt_handoffs") == [
+        "It was handed over to the persona billing, which goes on in prompt 2."
+    ]
+    assert rows(db.why("demo", "prompt 2"), "prompt_handoffs") == [
+        "Prompt 1 was handed over to the persona billing: The order is A1."
+    ]
+    steps = "name: w\ndescription: d\nsteps:\n  - {id: a, instruction: go}\n  - {id: b, needs: [a], instruction: on}\n"
+    (tmp_path / "w.yaml").write_text(steps)
+    db.run_workflow(tmp_path / "w.yaml", run="flow", model=script(tmp_path, DONE), root=tmp_path / "work")
+    assert rows(db.why("flow-b"), "step_list") == ["It is the step b of the workflow run flow, behind a."]
+    assert rows(db.why("flow"), "step_list") == [
+        "The step a is completed in the run flow-a.",
+        "The step b is completed in the run flow-b, needs a.",
+    ]
+    assert expect_reasons(db) > 100
 
 
 def test_guidance_says_why_it_is_loaded_or_not(db: engine.Database, tmp_path: Path) -> None:

@@ -2056,6 +2056,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _token_words (turn_id, words)
 -- view _told_commands (run, subject, place, says, source, key)
 -- view _told_ends (run, subject, place, says, source, key)
+-- view _told_helpers (run, topic, subject, place, says, source, key)
 -- view _told_layers (run, turn, layer, source)
 -- view _told_prompts (run, subject, place, says, source, key)
 -- view _told_runs (run, subject, place, says, source, key)
