@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import apsw
+
 from engine.db.view_list import View, views
 from engine.errors import NotFound, ValidationError
 
@@ -106,21 +108,30 @@ def chosen(db: Store, names: Sequence[str] | None) -> list[View]:
 
 
 def table(db: Store, view: View) -> Exported:
-    """A view with its columns."""
-    columns = [
-        Column(name, _about(view.text, name), declared.upper(), set())
-        for name, declared in db.tuples(_COLUMNS.format(view.name))
-    ]
+    """A view with its columns; raises `ValidationError` (400) for one that SQLite cannot read."""
+    try:
+        found: list[Any] = db.connection.execute(_COLUMNS.format(view.name)).fetchall()
+    except apsw.SQLError as error:
+        raise ValidationError(f"view {view.name!r}: {error}") from None
+    columns = [Column(name, _about(view.text, name), declared.upper(), set()) for name, declared in found]
     return Exported(view.name, view.text, columns)
 
 
 def rows(db: Store, of: Exported) -> Iterator[tuple[Any, ...]]:
-    """The rows, one after the other; the columns note what they are."""
-    # the name was listed by the file
-    for row in db.connection.execute(f'select * from "{of.name}"'):  # noqa: S608
-        for column, value in zip(of.columns, row, strict=True):
-            column.note(value)
-        yield row
+    """The rows, one after the other; the columns note what they are.
+
+    Raises `ValidationError` (400) for a text that is not UTF-8, and for a view that SQLite cannot read.
+    """
+    try:
+        # the name was listed by the file
+        for row in db.connection.execute(f'select * from "{of.name}"'):  # noqa: S608
+            for column, value in zip(of.columns, row, strict=True):
+                column.note(value)
+            yield row
+    except UnicodeDecodeError:
+        raise ValidationError(f"view {of.name!r}: a value is text that is not UTF-8") from None
+    except apsw.SQLError as error:
+        raise ValidationError(f"view {of.name!r}: {error}") from None
 
 
 def _about(text: str, column: str) -> str:

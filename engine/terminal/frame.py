@@ -19,13 +19,18 @@ class Frame:
         self._stream = stream
         self._height = 0
 
+    @property
+    def width(self) -> int:
+        """The cells of a line that are drawn."""
+        return shutil.get_terminal_size().columns - 1
+
     def draw(self, lines: Sequence[str]) -> None:
         """Draw lines, which hold nothing that controls a terminal, over those before."""
-        width, height = shutil.get_terminal_size()
+        height = shutil.get_terminal_size().lines
         room = max(height - 1, 1)
-        shown = [line[: fitting(line, width - 1)] if line else "" for line in lines[:room]]
+        shown = [line[: fitting(line, self.width)] if line else "" for line in lines[:room]]
         if len(lines) > room:
-            shown[-1] = f"… {len(lines) - room + 1} more lines"[: width - 1]
+            shown[-1] = f"… {len(lines) - room + 1} more lines"[: self.width]
         up = f"\x1b[{min(self._height, room)}A" if self._height else ""
         self._stream.write(f"{_BEGIN}\r{up}{''.join(f'{line}{chr(27)}[K{chr(10)}' for line in shown)}\x1b[J{_END}")
         self._stream.flush()

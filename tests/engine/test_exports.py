@@ -166,6 +166,18 @@ def test_a_view_whose_name_is_a_path_is_refused(db: engine.Database, tmp_path: P
     db.execute("drop table mine")
 
 
+def test_a_view_that_cannot_be_read_is_named(db: engine.Database, tmp_path: Path) -> None:
+    db.execute("create view wrong as select cast(x'ff' as text) as a")
+    db.execute("create view gone as select * from nowhere")
+    with pytest.raises(ValidationError, match="view 'wrong': a value is text that is not UTF-8"):
+        export_views(db, "csv", tmp_path / "out", ["wrong"])
+    with pytest.raises(ValidationError, match=r"view .gone.: no such table: main\.nowhere"):
+        export_views(db, "duckdb", tmp_path / "out", ["gone"])
+    assert not (tmp_path / "out").exists()
+    for name in ("wrong", "gone"):
+        db.execute(f"drop view {name}")
+
+
 def test_all_rows_are_of_one_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with engine.open(tmp_path / "t.db") as writer:
         model = script(tmp_path, *[DONE] * 3)

@@ -128,6 +128,11 @@ def test_a_small_screen_says_how_many_lines_it_lacks(tmp_path: Path) -> None:
         lines = screen.expect(lambda told: "more lines" in told)
         assert lines[0].startswith("0 running, 4 waiting, 6 stopped, 3 queued; today ")
         assert lines[-2].startswith("… ")
+        # 100 cells: figures make room for what each run waits for
+        assert lines[2].split()[:3] == ["run", "state", "turn"]
+        assert "waits for" in lines[2]
+        assert " in " not in lines[2]
+        assert any("a decision set data.csv" in line for line in lines)
         screen.process.kill()
         screen.process.wait()
         assert termios.tcgetattr(screen.theirs) == screen.before

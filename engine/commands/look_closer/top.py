@@ -56,6 +56,8 @@ _TODAY = "select sum(known_cost) as cost, sum(calls) as calls from cost_by_day w
 _CHANGED = "pragma data_version"
 _ORDER = ("running", "waiting", "stopped", "queued")
 _HEADS = ("run", "state", "turn", "context", "of", "in", "out", "cost", "for", "waits for", "prompt")
+_SPARED = ("in", "out", "of", "context", "for", "turn")
+"""What a narrow terminal lacks first, so that it shows what each run waits for."""
 _RIGHT = frozenset(("turn", "context", "of", "in", "out", "cost", "for"))
 _MOST_RUNS = 100
 _SHARE = 20
@@ -84,7 +86,7 @@ def top(
     """
     with open_to_read(db) as database:
         if not sys.stdout.isatty():
-            for line in _lines(_read(database)):
+            for line in _lines(_read(database), None):
                 print_text(line)
             return
         with suppress(KeyboardInterrupt):
@@ -103,7 +105,7 @@ def _watch(db: Database, every: float) -> None:
             version = now
             found = _read(db)
             due = time.monotonic() + (time.monotonic() - began) * _SHARE
-        frame.draw(_lines(found))
+        frame.draw(_lines(found, frame.width))
         time.sleep(every)
 
 
@@ -123,8 +125,8 @@ def _read(db: Database) -> dict[str, Any]:
     }
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
-    """The lines of a frame; how long something takes counts on between two reads."""
+def _lines(found: dict[str, Any], width: int | None) -> list[str]:
+    """The lines of a frame, for a terminal of that width; how long something takes counts on between two reads."""
     work = found["work"]
     states = [f"{sum(row['state'] == state for row in work)} {state}" for state in _ORDER]
     today = found["today"]
@@ -134,7 +136,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         "",
     ]
     rows = [_cells(row, found["figures"].get(row["run"], {})) for row in work[:_MOST_RUNS]]
-    lines += _table(rows) if rows else ["no run is working or waiting"]
+    lines += _table(rows, width) if rows else ["no run is working or waiting"]
     if len(work) > _MOST_RUNS:
         lines.append(f"… {len(work) - _MOST_RUNS} more")
     if found["ended"]:
@@ -162,19 +164,23 @@ def _cells(row: Row, figures: Row) -> dict[str, str]:
     }
 
 
-def _table(rows: list[dict[str, str]]) -> list[str]:
+def _table(rows: list[dict[str, str]], width: int | None) -> list[str]:
     from engine.terminal.wrapping import cells
 
     widths = {head: max(len(head), *(cells(row[head]) for row in rows)) for head in _HEADS}
+    for head in _SPARED if width is not None else ():
+        # the prompt may be cut
+        if sum(widths.values()) + 2 * len(widths) - widths["prompt"] > (width or 0):
+            del widths[head]
 
     def line(values: dict[str, str]) -> str:
         told = []
-        for head in _HEADS:
+        for head in widths:
             room = " " * (widths[head] - cells(values[head]))
             told.append(room + values[head] if head in _RIGHT else values[head] + room)
         return "  ".join(told).rstrip()
 
-    return [line({head: head for head in _HEADS}), *map(line, rows)]
+    return [line({head: head for head in widths}), *map(line, rows)]
 
 
 def _whole(value: int | None) -> str:
