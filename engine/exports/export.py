@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING
 from engine.db.one_state import one_state
 from engine.errors import Conflict, NotFound
 
-from . import csv_folder, duck
+from . import csv_folder, datasette, duck
 from .tables import chosen
 
 if TYPE_CHECKING:
     from engine.db.database import Store
 
-FORMS = ("parquet", "csv", "duckdb")
+FORMS = ("parquet", "csv", "duckdb", "datasette")
+_FILES = {"duckdb": duck.write_database, "datasette": datasette.write}
 
 
 def export_views(db: Store, form: str, target: Path, names: Sequence[str] | None = None) -> dict[str, int]:
-    """Write views as `form` (parquet, csv or duckdb) to `target`: a file of DuckDB, else a folder. Returns the rows of each.
+    """Write views as `form` (one of `FORMS`) to `target`, a file or a folder. Returns the number of rows of each.
+
+    The form datasette is what Datasette is told of the file; it has no rows.
 
     `names` are views; None is all of the engine's for people, but those with a row for each entry of each turn. They are all
     of one state of the file. Raises `Conflict` (409) where `target` exists, `NotFound` (404) where it cannot be written and
@@ -31,13 +34,13 @@ def export_views(db: Store, form: str, target: Path, names: Sequence[str] | None
     """
     views = chosen(db, names)
     if target.exists() or target.is_symlink():
-        raise Conflict(f"{target}: exists already; name a new {'file' if form == 'duckdb' else 'folder'}")
+        raise Conflict(f"{target}: exists already; name a new {'file' if form in _FILES else 'folder'}")
     try:
         with tempfile.TemporaryDirectory(prefix=".engine-export-", dir=target.parent) as made_in:
             made = Path(made_in, "made")
             with one_state(db):
-                if form == "duckdb":
-                    counts = duck.write_database(db, views, made)
+                if form in _FILES:
+                    counts = _FILES[form](db, views, made)
                 else:
                     made.mkdir()
                     counts = (csv_folder.write if form == "csv" else duck.write_parquet)(db, views, made)

@@ -218,6 +218,6 @@ def test_the_command_writes_one_form(file: Path, tmp_path: Path) -> None:
     assert told["rows"]["run_overview"] == 29
     for wrong in ([], ["--csv", "a", "--parquet", "b"]):
         assert (
-            "name one of --parquet FOLDER, --csv FOLDER and --duckdb FILE"
+            "name one of --parquet FOLDER, --csv FOLDER, --duckdb FILE and --datasette FILE"
             in cli(tmp_path, "export", *wrong, *option).stderr
         )

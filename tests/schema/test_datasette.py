@@ -1,6 +1,6 @@
 """Datasette, the real one, on a file that runs have written: every table and view without an underscore has its page.
 
-spec: @people_views
+spec: @people_views @export
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from pathlib import Path
 import pytest
 from people import PEOPLES_VIEWS, file_of_real_runs
 from timing import wait_until
+
+import engine
+from engine.exports.export import export_views
 
 PATIENCE_S = 300
 ADDRESS = re.compile(r"running on (http://127\.0\.0\.1:\d+) ")
@@ -50,6 +53,9 @@ def site(path: Path) -> Iterator[str]:
         "--port",
         "0",
     ]
+    with engine.open(path, read_only=True) as db:
+        export_views(db, "datasette", path.parent / "about.json")
+    command += ["-m", path.parent / "about.json"]
     # a slow machine is no error, and its counts and suggestions are not what is tested
     for setting in (("sql_time_limit_ms", "60000"), ("suggest_facets", "off")):
         command += ["--setting", *setting]
@@ -86,6 +92,19 @@ def test_every_table_and_view_has_its_page(path: Path, site: str) -> None:
         if f'"{name}"' not in text and name not in text:
             wrong.append((name, 200, ["another page"]))
     assert wrong == []
+
+
+def test_what_is_internal_is_hidden_and_the_views_are_described(path: Path, site: str) -> None:
+    """With the metadata of `engine export --datasette`."""
+    told = json.loads(page(f"{site}.json"))
+    hidden = {each["name"] for each in told["tables"] if each["hidden"]}
+    shown = {each["name"] for each in told["tables"] if not each["hidden"]}
+    assert {"_purges", "engine_meta", "content_search"} <= hidden
+    assert {"runs", "turns"} <= shown
+    assert [name for name in shown if name.startswith("_")] == []
+    text = page(f"{site}/run_overview?_size=1")
+    assert "One row a run, with its status" in text
+    assert "is the cost with all runs below it" in text
 
 
 def test_the_page_of_the_file_answers_queries(site: str) -> None:

@@ -23,6 +23,10 @@ def export(
     duckdb: Annotated[
         Path | None, typer.Option("--duckdb", metavar="FILE", help="Write a DuckDB file with a table for each view.")
     ] = None,
+    datasette: Annotated[
+        Path | None,
+        typer.Option("--datasette", metavar="FILE", help="Write what Datasette needs to describe the views."),
+    ] = None,
     view: Annotated[
         list[str] | None, typer.Option("--view", metavar="VIEW", help="Only this view. May be repeated.")
     ] = None,
@@ -33,31 +37,32 @@ def export(
 
     These are the views of 'engine sql --views'. Two of them have a row for each entry of each turn: context_at and
     context_changes are written only if you name them. Parquet and DuckDB need the extra export. To keep or move
-    a single run, use 'engine runs export'.
+    a single run, use 'engine runs export'. Datasette reads the database itself: --datasette writes a file for its option
+    -m, which hides what is internal.
 
     \b
     Examples:
       engine export --parquet tables
       engine export --csv tables --view run_overview --view cost_by_day
       engine export --duckdb runs.duckdb
+      engine export --datasette about.json && datasette .engine/engine.db -m about.json
     """
     from engine.errors import ValidationError
     from engine.exports.export import export_views
     from engine.terminal.printing import print_json, print_text, visible
 
-    given = {
-        name: path for name, path in {"parquet": parquet, "csv": csv, "duckdb": duckdb}.items() if path is not None
-    }
+    forms = {"parquet": parquet, "csv": csv, "duckdb": duckdb, "datasette": datasette}
+    given = {name: path for name, path in forms.items() if path is not None}
     if len(given) != 1:
-        raise ValidationError("name one of --parquet FOLDER, --csv FOLDER and --duckdb FILE")
+        raise ValidationError("name one of --parquet FOLDER, --csv FOLDER, --duckdb FILE and --datasette FILE")
     ((form, target),) = given.items()
     with open_to_read(db) as database:
         counts = export_views(database, form, target, view or None)
     if as_json:
         print_json({"form": form, "path": str(target), "rows": counts})
         return
-    rows = counted(sum(counts.values()), "row")
-    print_text(f"{visible(str(target))}: {counted(len(counts), 'view')} with {rows} written")
+    rows = "" if form == "datasette" else f" with {counted(sum(counts.values()), 'row')}"
+    print_text(f"{visible(str(target))}: {counted(len(counts), 'view')}{rows} written")
 
 
 __all__ = ["export"]
