@@ -112,6 +112,23 @@ join runs as r on r.id = n.run_id
 join effects as f on f.id = n.effect_id
 join _command_words as w on w.command_id = f.command_id
 union all
+-- what it tells of
+select
+    r.alias, 'entry', 'log://turn_' || t.sequence || '/error/' || x.slug, 42,
+    'It tells the model of an error of turn ' || t.sequence
+    || case when x.soft then ', which is no strike.' else ', which is a strike.' end,
+    'turn_errors', json_object('id', x.id)
+from turn_errors as x
+join turns as t on t.id = x.turn_id
+join runs as r on r.id = t.run_id
+union all
+select
+    r.alias, 'entry', 'prompt://' || t.sequence, 43, 'It is the text of prompt ' || l.sequence || '.',
+    'loop_list', json_object('run', r.alias, 'loop', l.sequence)
+from loops as l
+join runs as r on r.id = l.run_id
+join turns as t on t.id = (select min(o.id) from turns as o where o.loop_id = l.id)
+union all
 -- how new ones begin
 select
     k.run, 'entry', k.path, 50,
