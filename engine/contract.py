@@ -57,6 +57,7 @@ class Options(TypedDict, total=False):
     narrow_tools: int | None
     answer_cache: bool | None
     yolo: bool
+    accept_edits: bool
     no_repo: bool
     no_web: bool
     no_interaction: bool
@@ -103,6 +104,7 @@ _KINDS: dict[str, str] = {
     **dict.fromkeys(
         (
             "yolo",
+            "accept_edits",
             "no_repo",
             "no_web",
             "no_interaction",

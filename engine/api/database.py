@@ -99,6 +99,7 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Shar
             narrow_tools     tools besides the core that the model is told of; 0: all (default: the setting)
             answer_cache     give an answer of before to nearly the same prompt (default: the setting)
             yolo             accept every proposal except questions (default: False)
+            accept_edits     accept changes and removals of files (default: False)
             no_repo          the files of the project are not shown or read (default: False)
             no_web           tools that search or fetch are closed (default: False)
             no_interaction   tools that ask a person are closed (default: False)

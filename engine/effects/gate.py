@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 DECISIONS = ("refuse", "ask", "accept")
 _BELOW_ROOT = re.compile(r"(?:\./)?(?!\.{1,2}(?:/|$))[^/*?\[\]~\s]+(?:/(?!\.{1,2}(?:/|$))[^/*?\[\]\s]+)*")
 """A path below the root: no way up, no wildcard, and not from the root of the file system or a home."""
+_WORKS_ON = "select max(id) from loops where run_id = ? and status = 102"
 KINDS = ("file_write", "file_delete", "process", "mcp")
 
 
@@ -116,9 +117,18 @@ def explain(db: Store, line: str, *, run: str | None = None, root: str | PathLik
 
 
 def give_grant(
-    db: Store, run: str, kind: str, target: str | None, *, whole_project: bool = False, by: str = "client"
+    db: Store,
+    run: str,
+    kind: str,
+    target: str | None,
+    *,
+    whole_project: bool = False,
+    whole_prompt: bool = False,
+    by: str = "client",
 ) -> int:
     """Accept proposals of one kind from now on, in a run or in all runs of its project; returns the number of the grant.
+
+    With `whole_prompt` it ends with the prompt that the run works on.
 
     `target` is a glob over files, the whole command line, or the tool of an MCP server with its digest; None is every one,
     which only a single run may be given.
@@ -129,10 +139,13 @@ def give_grant(
         raise ValidationError("grant: for all runs of a project, name a file pattern or a command line")
     with db.transaction():
         owner = owner_of(db, run, None)
+        loop = db.value(_WORKS_ON, (owner["run_id"],)) if whole_prompt else None
+        if whole_prompt and loop is None:
+            raise Conflict(f"run {run!r}: works on no prompt; grant it for the whole run")
         number = db.value(
-            "insert into grants (project_id, run_id, kind, target, granted_by, created_at) "
-            "values (?, ?, ?, ?, ?, now()) returning id",
-            (owner["project_id"], None if whole_project else owner["run_id"], kind, target, by),
+            "insert into grants (project_id, run_id, kind, target, granted_by, created_at, loop_id) "
+            "values (?, ?, ?, ?, ?, now(), ?) returning id",
+            (owner["project_id"], None if whole_project else owner["run_id"], kind, target, by, loop),
         )
         db.rights.change(give=[db.value("select right_text from _grant_rights where grant_id = ?", (number,))])
     return int(number)

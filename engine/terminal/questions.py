@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn, TextIO
 
 import typer
@@ -44,10 +47,35 @@ def asked(source: TextIO, question: str) -> str:
     """
     sys.stderr.write(paint(hidden(question), "yellow", stream=sys.stderr))
     sys.stderr.flush()
-    line = source.readline()
+    with _typed(source):
+        line = source.readline()
     if not line.endswith("\n"):
         say()  # nobody typed the end of the line
     return line
+
+
+@contextmanager
+def _typed(source: TextIO) -> Iterator[None]:
+    """While a line is typed it is seen, ends with Enter and can be mended, however the terminal was before."""
+    try:
+        before = termios.tcgetattr(source.fileno())
+    except (OSError, ValueError, termios.error):
+        yield
+        return
+    lines = [
+        before[0] | termios.ICRNL,
+        *before[1:3],
+        before[3] | termios.ICANON | termios.ECHO | termios.ISIG,
+        *before[4:],
+    ]
+    if lines == before:
+        yield
+        return
+    termios.tcsetattr(source.fileno(), termios.TCSADRAIN, lines)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(source.fileno(), termios.TCSADRAIN, before)
 
 
 def asked_once(source: TextIO, question: str) -> str:

@@ -79,6 +79,10 @@ values
     ),
     ('persona', 'default', 'text', null, null, 0, 'persona of a run that names none'),
     ('demo', '0', 'whole', 0, 1, 1, '1: names are drawn as blocks; counts where a person says it for himself'),
+    (
+        'notify', 'bell', 'text', null, null, 1,
+        'tells of what waits and of long prompts: off, bell, osc9, or a command that gets the text; as demo'
+    ),
     ('demo_names', null, 'text', null, null, 0, 'names that demo mode hides, separated by commas; as demo'),
     (
         'prompt_figures', '0', 'whole', 0, 1, 1,

@@ -124,7 +124,7 @@ begin
     select fail(404, 'setting ' || quote(new.name) || ': not found; ''engine config --all'' lists the settings')
     where not exists (select 1 from settings as s where s.name = new.name);
     select fail(400, 'setting ' || new.name || ': can be set only for your user: engine config --user ' || new.name || '=…')
-    where new.name in ('demo', 'demo_names') and new.layer not in ('user', 'env');
+    where new.name in ('demo', 'demo_names', 'notify') and new.layer not in ('user', 'env');
     select fail(
         400, 'setting ' || new.name || ': belongs to a plugin and can be set only for a file; leave out --user or --project'
     )

@@ -86,6 +86,7 @@ create table if not exists run_scopes (
 
 insert into run_options (name, scope, kind, least, most, meaning) values
     ('yolo', 'loop', 'flag', null, null, 'every proposal except a question is accepted'),
+    ('accept_edits', 'loop', 'flag', null, null, 'changes and removals of files are accepted'),
     ('no_repo', 'loop', 'flag', null, null, 'the files of the project are not scanned'),
     ('no_web', 'loop', 'flag', null, null, 'tools that search or fetch are closed'),
     ('no_interaction', 'loop', 'flag', null, null, 'the model may not ask questions'),

@@ -18,7 +18,10 @@ create table if not exists grants (
     -- the name of a person
     granted_by text not null,
     created_at integer not null,
-    revoked_at integer
+    revoked_at integer,
+    -- the prompt of that run until whose end it holds; null: until it is revoked
+    loop_id integer constraint grants_loop references loops (id) on delete cascade
+        constraint grants_loop_of_a_run check (loop_id is null or run_id is not null)
 ) strict;
 
 create index if not exists idx_grants_project_id on grants (project_id, kind) where revoked_at is null;
@@ -29,7 +32,7 @@ create index if not exists idx_grants_project_id on grants (project_id, kind) wh
 create view _grant_rights as
 select
     g.id as grant_id,
-    json_array('grant', g.id, g.project_id, j.root, g.run_id, g.kind, g.target, g.created_at) as right_text
+    json_array('grant', g.id, g.project_id, j.root, g.run_id, g.kind, g.target, g.created_at, g.loop_id) as right_text
 from grants as g
 cross join projects as j on j.id = g.project_id
 where g.revoked_at is null;
@@ -39,23 +42,28 @@ create view _counting_grants as
 select g.*
 from grants as g
 cross join _grant_rights as t on t.grant_id = g.id
-where is_confirmed(t.right_text);
+where is_confirmed(t.right_text)
+    and (g.loop_id is null or exists (select 1 from loops as l where l.id = g.loop_id and l.status in (100, 102)));
 
 create view granted as
 -- The grants that were given and not revoked: accept proposals like these without asking. 'run' is null for all runs of
--- the folder, 'target' for every target. One counts only where the user's own store confirms it.
+-- the folder, 'target' for every target, 'prompt' the number of the prompt with whose end it ends. One counts only where
+-- the user's own store confirms it.
 select
     g.id as grant_id,
     r.alias as run,
     coalesce(j.root, j.name) as folder,
     g.kind,
     g.target,
+    l.sequence as prompt,
     g.granted_by,
     strftime('%Y-%m-%d %H:%M:%S', g.created_at / 1000.0, 'unixepoch') as created_at
 from grants as g
 join projects as j on j.id = g.project_id
 left join runs as r on r.id = g.run_id
+left join loops as l on l.id = g.loop_id
 where g.revoked_at is null
+    and (l.id is null or l.status in (100, 102))
 order by g.id;
 
 -- The grant that accepts a proposal, the first of several; null where none does. What a symbolic link leads to is granted
@@ -86,9 +94,9 @@ select
 from proposals as p
 cross join runs as r on r.id = p.run_id;
 
--- The decision on each proposal that is neither a question nor a command line, and whose it is: that of a grant or of yolo
--- on one of the model, and acceptance of what a client, a plugin or the system asks for. decided_by is null where a person
--- decides.
+-- The decision on each proposal that is neither a question nor a command line, and whose it is: that of a grant, of yolo or
+-- of accept_edits on one of the model, and acceptance of what a client, a plugin or the system asks for. decided_by is null
+-- where a person decides.
 create view _plain_decisions as
 select
     p.id as proposal_id,
@@ -100,7 +108,12 @@ select
     coalesce(
         case when c.writer <> 'model' then c.writer end,
         'grant ' || (select g.grant_id from _granted_proposals as g where g.proposal_id = p.id),
-        (select 'yolo' from _loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo')
+        (select 'yolo' from _loop_flags as f where f.loop_id = c.loop_id and f.flag = 'yolo'),
+        (
+            select 'accept_edits'
+            from _loop_flags as f
+            where f.loop_id = c.loop_id and f.flag = 'accept_edits' and p.kind in ('file_write', 'file_delete')
+        )
     ) as decided_by
 from proposals as p
 cross join commands as c on c.id = p.command_id

@@ -44,7 +44,7 @@ where false;
 
 -- The options that a child has from its parent, whatever it was given: how its commands are confined and decided on.
 create view _parent_options (name) as
-values ('yolo'), ('overwrite_unseen'), ('sandbox'), ('network'), ('max_seconds'), ('max_depth');
+values ('yolo'), ('accept_edits'), ('overwrite_unseen'), ('sandbox'), ('network'), ('max_seconds'), ('max_depth');
 
 -- The loop of each run that its children are measured by: the active one, else the latest.
 create view _giving_loops as

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import fcntl
 import os
 import pty
 import select
 import signal
+import struct
 import subprocess
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +25,8 @@ class Terminal:
 
     def __init__(self, folder: Path, *arguments: str, **extra: str) -> None:
         self._ours, theirs = pty.openpty()
+        size = struct.pack("HHHH", getattr(self, "rows", 0), getattr(self, "columns", 0), 0, 0)
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, size)
         self.said = ""
         self._decoded = codecs.getincrementaldecoder("utf-8")("replace")  # a character may come in two pieces
         self._read = 0
@@ -34,8 +39,9 @@ class Terminal:
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            preexec_fn=heed_signals,
+            preexec_fn=_at_terminal,
         )
+        self.name = os.ttyname(theirs)
         os.close(theirs)
 
     def expect(self, text: str) -> None:
@@ -95,6 +101,12 @@ class Terminal:
         self._process.communicate()
         if self._ours >= 0:
             os.close(self._ours)
+
+
+def _at_terminal() -> None:
+    """Before the command begins: it heeds signals, and its terminal tells it of a new size."""
+    heed_signals()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 OpenTerminal = Callable[..., Terminal]

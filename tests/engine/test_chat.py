@@ -13,52 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_terminal import READY, Chat, OpenChat
 from driving import GO_ON
 from engine_cli import EDIT_AND_RUN, READ_AND_ANSWER, database, engine, run_command, script
-from terminal import Terminal
 from timing import wait_until
 
 import engine as library
 
-OpenChat = Callable[..., "Chat"]
 Rows = Callable[[str], list[dict[str, Any]]]
-READY = "\x1b[?2004h"
-"""What the terminal is sent when a prompt begins."""
 SLOW: list[str | Mapping[str, Any]] = [{"text": '<update status="200">Late.</update>', "delay_s": 3600}]
 DONE: list[str | Mapping[str, Any]] = ['<update status="200">Done.</update>']
-
-
-class Chat(Terminal):
-    """A chat on a pseudo terminal, which draws without asking the terminal where its cursor is."""
-
-    def __init__(self, folder: Path, *arguments: str, **extra: str) -> None:
-        super().__init__(folder, "chat", *arguments, PROMPT_TOOLKIT_NO_CPR="1", **extra)
-
-    def enter(self, typed: str, told: str = "") -> None:
-        """Type a line at the next prompt, and wait for what is told."""
-        self.expect(READY)
-        self.type(f"{typed}\r")
-        self.expect(told)
-
-    def type_all(self, text: str) -> None:
-        """Type a long text while what is drawn is read."""
-        left = text.encode()
-        while left:
-            left = left[os.write(self.descriptor, left[:1_000]) :]
-            self.listen()
-
-    def enter_now(self, told: str) -> None:
-        """Press Enter, and wait for what is told."""
-        self.type("\r")
-        self.expect(told)
-
-    def leave(self) -> str:
-        """Leave at the next prompt; what was printed on stdout."""
-        self.expect(READY)
-        self.type("\x04")
-        code, printed = self.end()
-        assert code == 0
-        return printed
 
 
 @pytest.fixture
@@ -119,7 +83,7 @@ def test_ctrl_c_stops_the_turn_and_another_prompt_takes_its_place(chat: OpenChat
     at.enter("/effort low", "effort: low")
     at.enter("/model local", "model: local")
     at.enter("Refused", "has no effort levels")  # which ends nothing
-    at.enter("/effort none", "effort: none")
+    at.enter("\x15/effort none", "effort: none")  # it stands in the line again
     assert rows("select status from loop_list") == [{"status": 102}]
     at.enter(f"/model {script(tmp_path / 't.jsonl', DONE)}", "model: scripted:")
     at.enter("Quick", ": done (")
@@ -144,14 +108,15 @@ def test_a_stopped_prompt_is_resumed_also_after_a_restart(chat: OpenChat, tmp_pa
 
 def test_a_decision_is_asked_for_and_may_wait(chat: OpenChat, folder: Path, tmp_path: Path) -> None:
     at = chat("--new", "--run", "demo", "--model", script(tmp_path / "s.jsonl", EDIT_AND_RUN))
-    at.enter("Move it", "accept?")
-    at.type("y\n")
-    at.expect("accept?")
-    at.type("q\n")
+    at.enter("Move it", "e edit")
+    at.type("y")
+    at.expect("$ echo done > marker")
+    at.type("q")
     at.expect("it waits for a decision; /resume asks again")
-    at.enter("/proposals")
-    at.enter("/resume", "accept?")
-    at.type("y\n")
+    at.enter("/proposals", "decide with")
+    at.enter("/resume")
+    at.until(lambda shown: "$ echo done > marker" in shown.rpartition("/resume")[2], "it is not asked again")
+    at.type("y")
     at.expect(": done (")
     assert "echo done > marker" in at.leave()
     assert (folder / "marker").read_text() == "done\n"
@@ -168,17 +133,20 @@ def test_commands_of_the_command_line_get_the_run(chat: OpenChat, folder: Path, 
         ("/mode fast", "type /mode act"),
         ("/mdel", "did you mean model?"),
         ("/log --turn 9", "there is no turn 9"),
-        ("/help", "/undo"),
+        ("/help", "Commands"),
+        ("undo", "/undo"),
+        ("\x15/clear", "\x1b[2J"),
         ("/entry get 'open", "no closing quotation"),
         ("/run nobody", "there is no such run"),
-        ("/rewind", "Missing argument"),
-        ("/clear", "\x1b[2J"),
+        ("/rewind", "Go back to before"),
         ("/help log", ""),
         ("/log", ""),
         ("/context --diff 1 2", ""),
         ("/rules list", ""),
     ):
         at.enter(command, told)
+        if command == "/rewind":
+            at.type("\x1b")
     printed = at.leave()
     assert "Usage: engine log" in printed
     assert "Which port, demo?" in printed
@@ -202,7 +170,7 @@ def test_the_session_follows_its_run(chat: OpenChat, folder: Path, tmp_path: Pat
     at.enter("/reasoning low", "effort: low")
     at.enter("/status", "effort low")
     at.enter("/runs purge --yes", "the run no longer exists")
-    at.enter("Another", ": done (")
+    at.enter("Another", "another: done")
     at.leave()
 
 
@@ -218,15 +186,16 @@ def test_words_are_completed(chat: OpenChat, folder: Path, tmp_path: Path) -> No
     model = script(tmp_path / "s.jsonl", DONE)
     assert engine(folder, "run", "--run", "a-name-that-is-long", "--model", model, "One").returncode == 0
     at = chat("--new")
+    at.begin()
     for typed, completed in (
-        ("/prop", "osals"),
-        ("/skills sear", "ch"),
-        ("/run a-na", "me-that-is-long"),
-        ("/mode a", "sk"),
+        ("/prop", "› /proposals"),
+        ("/skills sear", "› /skills search"),
+        ("/run a-na", "› /run a-name-that-is-long"),
+        ("/mode as", "› /mode ask"),
+        ("look at @no", "› look at @notes.md"),
     ):
-        at.expect(READY)
         at.type(typed)
-        at.expect(typed.split()[-1])
+        at.expect(f"› {typed}")
         at.type("\t")
         at.expect(completed)
         at.type("\x03")
@@ -252,7 +221,7 @@ def test_signals_end_it_at_the_prompt_and_in_a_turn(
 ) -> None:
     model = script(tmp_path / "s.jsonl", SLOW)
     at = chat("--new", "--run", "demo", "--model", model)
-    at.expect("act>")
+    at.expect("ask for something")
     at.interrupt(number)
     assert at.end()[0] == 130
     assert at.said.count("\x1b[?2004l") == at.said.count(READY) > 0  # the terminal is as it was before
@@ -295,6 +264,7 @@ def test_another_process_that_drives_the_run_is_told_of(chat: OpenChat, tmp_path
     second.expect("another process drives it")
     second.enter("Mine", "another process drives this run; its work is shown here")
     second.interrupt()
+    second.expect("prompts are still queued")
     second.leave()
     first.interrupt()
     first.leave()
@@ -320,7 +290,8 @@ def test_two_sessions_on_one_run_show_each_answer_under_its_prompt(
     first.expect(": done (")
     assert first.leave() == "Answer to A.\nAnswer to B.\n"
     assert second.leave() == "Answer to A.\nAnswer to B.\n"
-    assert second.said.index("another session: Prompt A") < second.said.index(": done (")
+    shown = second.text()
+    assert shown.index("another session: Prompt A") < shown.index("Answer to A.") < shown.index("Answer to B.")
     assert [row["prompt"] for row in rows("select prompt from loop_list")] == ["Prompt A", "Prompt B"]
 
 

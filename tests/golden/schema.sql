@@ -430,7 +430,9 @@ CREATE TABLE grants (
     target text constraint grants_target check (target is not null or run_id is not null),
     granted_by text not null,
     created_at integer not null,
-    revoked_at integer
+    revoked_at integer,
+    loop_id integer constraint grants_loop references loops (id) on delete cascade
+        constraint grants_loop_of_a_run check (loop_id is null or run_id is not null)
 ) strict;
 
 CREATE TABLE handoffs (
@@ -1560,7 +1562,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _conversations (run, items)
 -- view _copy_views (run_id, parent_run_id, forked_at, clock)
 -- view _core_tools (name)
--- view _counting_grants (id, project_id, run_id, kind, target, granted_by, created_at, revoked_at)
+-- view _counting_grants (id, project_id, run_id, kind, target, granted_by, created_at, revoked_at, loop_id)
 -- view _counting_layers (name, layer, value, source, rank)
 -- view _cut_responses (turn_id, told, cuts_text, ending)
 -- view _decide_line (proposal_id)
@@ -2168,7 +2170,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view event_list (id, day, created_at, run, turn, type, path, detail)
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, created_at, command_id, prompt)
 -- view file_reasons (run, topic, subject, place, says, source, key)
--- view granted (grant_id, run, folder, kind, target, granted_by, created_at)
+-- view granted (grant_id, run, folder, kind, target, prompt, granted_by, created_at)
 -- view graph_nodes (scope, node, type, status, description, context)
 -- view guidance_reasons (run, topic, subject, place, says, source, key)
 -- view idle_runs (run, run_id, last_active_at, idle_days, archived_at, has_forks)

@@ -8,12 +8,12 @@ import typer
 
 from engine.cli.completion import complete_model_provider
 from engine.cli.databases import database_or_fresh
+from engine.cli.model_lists import listed, offered
 from engine.cli.options import DbOption, JsonOption, is_alone
 from engine.models.availability import problem
 from engine.terminal.download import progress_of_download
 from engine.terminal.printing import print_json, print_table, say
 
-from .model_lists import listed, offered
 from .model_names import add, rm
 
 app = typer.Typer(rich_markup_mode=None)

@@ -5,6 +5,8 @@ spec: @chat
 
 from __future__ import annotations
 
+import errno
+import termios
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,9 +25,7 @@ from engine.terminal.questions import at_terminal
 
 if TYPE_CHECKING:
     from engine.api.database import Database
-
-    from .chat_input import Reader
-    from .chat_session import Session
+    from engine.chat.session import Session
 
 
 def chat(
@@ -70,13 +70,12 @@ def chat(
       engine chat --new --ask --model openai/gpt-5
       engine chat --run review
     """
+    from engine.chat.session import Session
     from engine.terminal.driver import quieten_libraries
-
-    from .chat_session import Session
 
     plain = not at_terminal()
     if not plain:
-        from .chat_input import Reader
+        expect_library()
     quieten_libraries()
     if demo:
         hiding.begin_here()
@@ -91,24 +90,22 @@ def chat(
             session.use_model(absolute_model(model))
         if effort is not None:
             session.use_effort(effort)
-        if act is not None:
+        if act is not None and not (act and yolo):
             session.mode = "act" if act else "ask"
         if plain:
             _take_lines(session)
         else:
             _greet(session)
-            with Reader(session) as reader:
-                _converse(session, reader)
+            _talk(session)
         _leave(database, db)
         raise typer.Exit(INTERRUPTED if session.is_told_to_end else session.failed if plain else 0)
 
 
 def _take_lines(session: Session) -> None:
     """Do what the lines of stdin say until they end. Raises `ValidationError` (400) where there are none."""
+    from engine.chat.commands import perform
+    from engine.chat.lines import Lines
     from engine.errors import ValidationError
-
-    from .chat_commands import perform
-    from .chat_lines import Lines
 
     lines = Lines()
     try:
@@ -133,24 +130,27 @@ def _greet(session: Session) -> None:
     session.tell_unfinished()
 
 
-def _converse(session: Session, reader: Reader) -> None:
-    """Do what the person types until the session ends."""
-    from .chat_commands import perform
+def expect_library() -> None:
+    """Raise `EngineError` where the library for chats is not installed."""
+    from importlib.util import find_spec
 
-    while not (session.is_over or session.is_told_to_end):
-        try:
-            text = reader.read()
-        except KeyboardInterrupt:
-            if not session.is_told_to_end:
-                say("Ctrl-D, or /quit, leaves", dim=True)
-            continue
-        except EOFError:
-            return
-        try:
-            perform(session, text)
-        except KeyboardInterrupt:  # between two steps; what is driven stops by itself
-            if not session.is_told_to_end:
-                say()
+    if find_spec("prompt_toolkit") is None:
+        from engine.errors import EngineError
+        from engine.system.installing import how_to_install
+
+        raise EngineError(f"the library for chats is not installed; run: {how_to_install('chat')}")
+
+
+def _talk(session: Session) -> None:
+    """Talk until the person leaves, or the terminal is gone."""
+    from engine.chat.app import Chat
+
+    try:
+        Chat(session).run()
+    except (OSError, termios.error) as error:
+        if error.args[:1] != (errno.EIO,):
+            raise
+        session.is_told_to_end = True
 
 
 def _leave(db: Database, given: Path | None) -> None:

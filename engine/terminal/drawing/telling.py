@@ -62,7 +62,7 @@ class Telling:
         self._words = words
         self.keeps = keeps
         self._look = look
-        self._facts = facts
+        self.facts = facts
         self._lines: list[Line] = []
         self._kind = ""
         """What was told last, as groups have an empty line between them."""
@@ -255,8 +255,8 @@ class Telling:
             self._add(folded([Span(one_line(target, 400), "dim")], look.width, [Span("  ")], [Span("  ")]), "tool")
             return
         change = None
-        if action == "set" and status < 300 and self._facts is not None and event.get("path"):
-            found = self._facts.diff(run, event["path"])
+        if action == "set" and status < 300 and self.facts is not None and event.get("path"):
+            found = self.facts.diff(run, event["path"])
             change = None if found is None else changes(found, look.wide(look.width - 4))
         spent = self._begun.pop(event.get("path") or "", None)
         told = [
@@ -287,7 +287,7 @@ class Telling:
 
     def _tick(self, look: Look) -> None:
         """Tell which steps of the plan are in another state."""
-        before, self._steps = self._steps, self._facts.steps() if self._facts else []
+        before, self._steps = self._steps, self.facts.steps() if self.facts else []
         self._add(ticked(before, self._steps, look), "tool")
 
     def _tail(self, look: Look) -> list[Line]:

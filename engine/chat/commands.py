@@ -15,9 +15,9 @@ from engine.terminal.hints import nearest
 from engine.terminal.printing import print_error, say, visible
 
 if TYPE_CHECKING:
-    from .chat_session import Session
+    from .session import Session
 
-_COMMAND = re.compile(r"/([a-z-]+)(?=\s|$)")
+COMMAND = re.compile(r"/([a-z-]+)(?=\s|$)")
 _NOT_HERE = frozenset({"chat"})
 """Commands of the command line that a session cannot be asked for."""
 
@@ -28,7 +28,7 @@ def perform(session: Session, text: str) -> None:
 
     if not text.strip():
         return
-    if not _COMMAND.match(text):
+    if not COMMAND.match(text):
         session.give(text)
         return
     try:
@@ -129,8 +129,11 @@ def _effort(session: Session, words: list[str]) -> None:
 def _mode(session: Session, words: list[str]) -> None:
     from engine.errors import ValidationError
 
-    if words and words[0] not in MODES:
-        raise ValidationError(f"/mode {words[0]}: type /mode act (may change files) or /mode ask (only reads)")
+    if words and words[0] not in session.modes():
+        raise ValidationError(
+            f"/mode {words[0]}: type /mode act (asks before it changes anything), /mode accept-edits (changes files without "
+            f"asking) or /mode ask (only reads){'' if session.allows_yolo else '; yolo needs engine chat --yolo'}"
+        )
     session.mode = words[0] if words else session.mode
     say(f"mode: {session.mode}", dim=True)
 
@@ -180,13 +183,12 @@ def _quit(session: Session, _: list[str]) -> None:
     session.is_over = True
 
 
-MODES = ("act", "ask")
 OWN: dict[str, tuple[str, Callable[[Session, list[str]], None]]] = {
     "help": ("List the commands; /help NAME explains one.", _help),
     "model": ("Show or change the model: /model NAME.", _model),
     "effort": ("Show or change how hard the model thinks: /effort high.", _effort),
     "reasoning": ("The same as /effort.", _effort),
-    "mode": ("Show or change the mode: /mode act, /mode ask.", _mode),
+    "mode": ("Show or change the mode: /mode act, ask or accept-edits; Shift-Tab does the same.", _mode),
     "status": ("Say where the run stands: its model, tokens, cost and open decisions.", _status),
     "run": ("Continue another run: /run NAME.", _run),
     "new": ("Start a new run with the next prompt: /new, /new NAME.", _new),
@@ -196,4 +198,4 @@ OWN: dict[str, tuple[str, Callable[[Session, list[str]], None]]] = {
 }
 """The commands of the session itself."""
 
-__all__ = ["MODES", "OWN", "as_line", "names", "perform"]
+__all__ = ["COMMAND", "OWN", "as_line", "names", "perform"]

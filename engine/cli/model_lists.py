@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.cli.environment import with_environment
 from engine.models.availability import keys_here, problem
 from engine.terminal.hints import nearest
+
+from .environment import with_environment
 
 if TYPE_CHECKING:
     from engine.api.database import Database

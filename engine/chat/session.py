@@ -14,7 +14,7 @@ from engine.terminal.printing import dollars, print_error, say
 from engine.terminal.rules import rule_lines
 from engine.terminal.titles import called
 
-from .chat_answers import drive_or_follow
+from .answers import drive_or_follow
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -31,6 +31,13 @@ _LAST_ACTIVE = """
     limit 1
 """
 _LAST_PROMPT = "select prompt, answer, mode, model from loop_list where run = ? order by loop desc limit 1"
+_FLAGS = """
+    select group_concat(f.flag)
+    from runs as r
+    join loops as l on l.run_id = r.id
+    join _loop_flags as f on f.loop_id = l.id
+    where r.alias = ? and l.sequence = r.next_loop - 1
+"""
 _UNFINISHED = """
     select o.loop, o.status
     from open_prompts as o
@@ -57,7 +64,15 @@ _STANDS = """
     left join _loop_ceilings as c on c.loop_id = l.id
     where o.run = ?
 """
-_OPEN = (100, 102, 202)
+_QUEUE = """
+    select l.sequence as loop, l.prompt
+    from loops as l
+    join runs as r on r.id = l.run_id
+    where r.alias = ? and l.status = 100
+    order by l.sequence
+"""
+MODES = ("ask", "act", "accept-edits", "yolo")
+"""How a prompt may change the world: not at all, after a person has agreed, files at once, or everything at once."""
 
 
 class Session:
@@ -69,13 +84,16 @@ class Session:
     def __init__(self, db: Database, given: Path | None, root: Path, *, yolo: bool, persona: str | None) -> None:
         self.db = db
         self.given = given
-        self.mode = "act"
+        self.mode = "yolo" if yolo else "act"
+        self.pending: list[tuple[str, str]] = []
+        """Entries that are written once there is a run: paths and texts."""
         self.is_over = False
         self.is_told_to_end = False
         self.failed = 0
         """The exit code of the first prompt or command that failed."""
-        self._root = root
-        self._yolo = yolo
+        self.root = root
+        self.allows_yolo = yolo
+        """Whether this session was started with --yolo, which its modes have then."""
         self._persona = persona
         self._model: str | None = None
         self._effort: str | None = None
@@ -97,15 +115,16 @@ class Session:
         """The run of this folder that was active last; None where there is none."""
         from engine.project.workspace import Workspace
 
-        found = self.db.value(_LAST_ACTIVE, (str(Workspace(self._root).root),))
+        found = self.db.value(_LAST_ACTIVE, (str(Workspace(self.root).root),))
         return None if found is None else str(found)
 
     def go_on(self, run: str) -> None:
         """Go on with a run that there is, in the mode of its last prompt."""
         self._run_id = self.db.value("select id from runs where alias = ?", (run,))
         self._named = self._model = self._effort = None
-        if last := self.last_prompt():
-            self.mode = str(last["mode"])
+        if (last := self.last_prompt()) and not self.allows_yolo:
+            flags = self.db.value(_FLAGS, (self.run,)) or ""
+            self.mode = "accept-edits" if last["mode"] == "act" and "accept_edits" in flags else str(last["mode"])
 
     def take_up(self, name: str | None) -> None:
         """Go on with the run of that name, by default with the one that was active last; where there is none begin one."""
@@ -129,7 +148,7 @@ class Session:
         from engine.driving.model_choice import choose_model, sync_environment_models
 
         sync_environment_models(self.db)
-        self._model = choose_model(self.db, self.run, name, self._root)
+        self._model = choose_model(self.db, self.run, name, self.root)
         if not self.is_new:
             runs.configure(self.db, str(self.run), model=self._model)
 
@@ -182,34 +201,54 @@ class Session:
         return lines
 
     def give(self, text: str) -> None:
-        """Give a prompt to the run, which ends one that was stopped, and show how it is answered."""
+        """Give a prompt to the run, and show how it is answered."""
+        from engine.errors import EngineError
+
+        was_new = self.is_new
+        try:
+            loop = self.store(text)
+            if was_new:
+                say(f"run {self.run}, {self.model()}", dim=True)
+            self.drive(loop)
+        except EngineError as error:
+            self.fail(error)
+
+    def store(self, text: str) -> int:
+        """Give a prompt to the run, which ends one that was stopped; returns its number. Nobody drives it yet."""
         from engine.driving import prompts
         from engine.driving.lease import is_held
-        from engine.errors import EngineError
         from engine.models.protocol import storable
 
         options: Options = {
             "mode": "ask" if self.mode == "ask" else "act",
-            "yolo": self._yolo,
+            "accept_edits": self.mode == "accept-edits",
+            "yolo": self.mode == "yolo",
             "model": self._model,
             "effort": self._effort,
             "persona": self._persona,
         }
         if self.is_new:
-            options["root"] = self._root
-        try:
-            is_driven = self.run is not None and is_held(self.db, self.run)
-            was_new, stopped = self.is_new, [] if is_driven else self.db.rows(_STOPPED, (self.run,))
-            run, loop = prompts.prompt(self.db, storable(text), self.run, options)
-            # a prompt that is refused ends nothing
-            for row in stopped:
-                self.db.abort(run, "stopped by a new prompt", loop=row["loop"])
-            self._run_id, self._named = self.db.value("select id from runs where alias = ?", (run,)), None
-            if was_new:
-                say(f"run {run}, {self.model()}", dim=True)
-            self.drive(loop)
-        except EngineError as error:
-            self.fail(error)
+            options["root"] = self.root
+        is_driven = self.run is not None and is_held(self.db, self.run)
+        stopped = [] if is_driven else self.db.rows(_STOPPED, (self.run,))
+        run, loop = prompts.prompt(self.db, storable(text), self.run, options)
+        # a prompt that is refused ends nothing
+        for row in stopped:
+            self.db.abort(run, "stopped by a new prompt", loop=row["loop"])
+        self._run_id, self._named = self.db.value("select id from runs where alias = ?", (run,)), None
+        return loop
+
+    def queue(self) -> list[Row]:
+        """The prompts in line, by number, the first first."""
+        return self.db.rows(_QUEUE, (self.run,))
+
+    def take_back(self, loop: int) -> None:
+        """Take a prompt out of the line."""
+        self.db.abort(str(self.run), "taken back", loop=loop)
+
+    def modes(self) -> tuple[str, ...]:
+        """The modes that this session goes through: yolo only where it was allowed."""
+        return MODES if self.allows_yolo else MODES[:-1]
 
     def fail(self, error: EngineError) -> None:
         """Print an error, and remember its exit code."""
@@ -229,7 +268,7 @@ class Session:
         say_whose_key(self.db, run)
         with Interrupt() as interrupt:
             try:
-                drive_or_follow(self.db, run, interrupt, yolo=self._yolo, own=loop)
+                drive_or_follow(self.db, run, interrupt, yolo=self.allows_yolo, own=loop)
             except LeaseHeld:
                 say(
                     f"another process drives {run}; 'engine log{db_flag(self.given)} {run}' shows what it does",
@@ -250,18 +289,24 @@ class Session:
 
     def tell_unfinished(self) -> None:
         """Say so where a prompt of the run has not ended, and what goes on with it."""
+        if text := self.unfinished():
+            say(text, "yellow")
+
+    def unfinished(self) -> str:
+        """What goes on with a prompt of the run that has not ended; empty where all have."""
         from engine.driving.lease import is_held
 
         unfinished = self.db.row(_UNFINISHED, (self.run,))
         match unfinished and {**unfinished, "is_driven": is_held(self.db, str(self.run))}:
             case {"is_driven": True}:
-                say(f"another process drives it; 'engine log{db_flag(self.given)} {self.run}' shows it", "yellow")
+                return f"another process drives it; 'engine log{db_flag(self.given)} {self.run}' shows it"
             case {"status": 202}:
-                say("it waits for a decision; /resume asks again, /proposals lists the open proposals", "yellow")
+                return "it waits for a decision; /resume asks again, /proposals lists the open proposals"
             case {"status": 102}:
-                say("its last prompt was stopped; /resume continues it, a new prompt replaces it", "yellow")
+                return "its last prompt was stopped; /resume continues it, a new prompt replaces it"
             case {"status": 100}:
-                say("prompts are still queued; /resume starts the next", "yellow")
+                return "prompts are still queued; /resume starts the next"
+        return ""
 
 
 __all__ = ["Session"]
