@@ -264,7 +264,7 @@ def test_another_process_that_drives_the_run_is_told_of(chat: OpenChat, tmp_path
     second.expect("another process drives it")
     second.enter("Mine", "another process drives this run; its work is shown here")
     second.interrupt()
-    second.expect("prompts are still queued")
+    second.expect("another process drives it")
     second.leave()
     first.interrupt()
     first.leave()
