@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .session import Session
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
-_FASTEST_S, _WHEEL_S = 1 / 15, 1 / 8
+_FASTEST_S, _WHEEL_S, _SLOWEST_S = 1 / 15, 1 / 8, 1 / 3
 _SHARE = 12
 """Drawing takes at most this part of the time."""
 _MOVING = 20
@@ -216,7 +216,7 @@ class Chat:
     def draw(self) -> None:
         """Draw a frame soon."""
         if self._loop is not None and self._timer is None:
-            self._timer = self._loop.call_later(max(_FASTEST_S, self._spent * _SHARE), self._frame)
+            self._timer = self._loop.call_later(min(max(_FASTEST_S, self._spent * _SHARE), _SLOWEST_S), self._frame)
 
     def _begin(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -17,7 +17,7 @@ from .look import Line, Look
 from .telling import Telling
 
 _FASTEST_S = 1 / 15
-_WHEEL_S = 1 / 8
+_WHEEL_S, _SLOWEST_S = 1 / 8, 1 / 3
 _SHARE = 12
 """Drawing takes at most this part of the time: after a frame that was slow the next one waits longer."""
 BEGIN, END = "\x1b[?2026h", "\x1b[?2026l"
@@ -86,7 +86,7 @@ class Area:
                         self._failed = error
                         return
                     spent = time.thread_time() - began
-            time.sleep(max(_FASTEST_S, spent * _SHARE))
+            time.sleep(min(max(_FASTEST_S, spent * _SHARE), _SLOWEST_S))
 
     def _draw(self, moving: list[Line]) -> None:
         look = self._look()
