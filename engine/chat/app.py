@@ -177,10 +177,10 @@ class Chat:
 
     def take_back(self) -> bool:
         """Put the prompt that was queued last back into the line."""
-        self.refresh()
-        if not self._queue:
+        rows = self._own_queue()
+        if not rows:
             return False
-        row = self._queue[-1]
+        row = rows[-1]
         self.session.take_back(row["loop"])
         self.ends.forget(row["loop"])
         self.fill(row["prompt"])
@@ -188,13 +188,17 @@ class Chat:
         return True
 
     def take_back_all(self) -> list[str]:
-        """Take all prompts out of the line; returns them."""
-        self.refresh()
-        rows, self._queue = self._queue, []
+        """Take all prompts of this session out of the line; returns them."""
+        rows = self._own_queue()
         for row in rows:
             self.session.take_back(row["loop"])
             self.ends.forget(row["loop"])
+        self.refresh()
         return [row["prompt"] for row in rows]
+
+    def _own_queue(self) -> list[Any]:
+        self.refresh()
+        return [row for row in self._queue if row["loop"] in self.ends.own]
 
     def leave(self) -> None:
         """End the session."""
@@ -234,7 +238,8 @@ class Chat:
         """SIGTERM or SIGHUP: end the session, with the terminal as it was before."""
         self.session.is_told_to_end = True
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self.leave)
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self.leave)
 
     def _stir(self) -> None:
         """Something was told; called in the thread of the worker."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import pyte
 from terminal import Terminal
 
-PATIENCE_S = 120
+PATIENCE_S = 60
 READY = "\x1b[?2004h"
 """What the terminal is sent when a line can be typed."""
 
