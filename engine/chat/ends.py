@@ -131,10 +131,10 @@ class Ends:
         sign = [Span(f"{look.mark('prompt')} ", "strong mark")]
         lines: list[Line] = []
         if loop not in self.own:
-            lines.append([Span(f"another session: {one_line(text, 200)}", "dim")])
+            sign = [*sign, Span("another session: ", "dim")]
         for number, part in enumerate(text.split("\n")[:_MOST_LINES]):
             first = [Span("  ")] if number else sign
-            lines += folded([Span(shown(part), "strong")], look.width - 1, first, [Span("  ")])
+            lines += folded([*first, Span(shown(part), "strong")], look.width - 1, rest=[Span("  ")])
         if text.count("\n") >= _MOST_LINES:
             rest = counted(text.count("\n") + 1 - _MOST_LINES, "line")
             lines.append([Span(f"  {look.mark('more')} {rest} more", "dim")])

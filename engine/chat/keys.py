@@ -73,6 +73,10 @@ def keys(chat: Chat) -> KeyBindings:
 
         earlier_prompts(chat)
 
+    @found.add("c-o", filter=~has_panel)
+    def _(event: KeyPressEvent) -> None:
+        chat.sender.show_whole()
+
     @found.add("s-tab")
     def _(event: KeyPressEvent) -> None:
         chat.sender.next_mode()

@@ -144,6 +144,14 @@ class Sender:
         chat.app.invalidate()
         return used
 
+    def show_whole(self) -> None:
+        """Show in the pager what is folded on the screen: thoughts, outputs and changes, as `engine log --full` has them."""
+        session = self._chat.session
+        if session.is_new:
+            self._chat.note("nothing was done yet")
+        else:
+            self._chat.in_terminal(lambda: perform(session, "/log --full"))
+
     def next_mode(self) -> None:
         """Go to the next mode; accept-edits holds for the prompt that is worked on, too."""
         session = self._chat.session

@@ -27,7 +27,7 @@ _KINDS = {"file_write": "every change of a file", "file_delete": "every removal"
 _TOOL = "every call of this tool, as it is defined now,"
 _MEANINGS = {
     "y": ("[y]es", "yes, this time"),
-    "n": ("[n]o", "no; you may say why, and the model is told"),
+    "n": ("[n]o", "no; you may say why (n use ValueError), and the model is told"),
     "e": ("[e]dit", "edit the text first: what you save is written, and the model is told"),
     "o": ("[o]ne by one", "decide on each file; all of them are changed, or none"),
     "a": ("[a]ll", "yes, and to {kinds} in the rest of this run"),
@@ -65,6 +65,8 @@ class Asker:
         self._interrupt = interrupt
         self._accepted: set[tuple[str, str]] = set()
         self._one_by_one: set[tuple[str, str]] = set()
+        self._reason = ""
+        """What was said behind a no, in the same line."""
         self.decided_by = user_name()
 
     def __call__(self, proposal: Mapping[str, Any]) -> bool | str | None:
@@ -162,7 +164,7 @@ class Asker:
                     return None
 
     def _rejected(self, proposal: Mapping[str, Any]) -> bool:
-        reason = self._line("why not? (for the model; Enter: no reason) ").strip()
+        reason = self._reason or self._line("why not? (for the model; Enter: no reason) ").strip()
         self._answered(proposal, "reject", reason=None if reason in {"", _END} else reason)
         return False
 
@@ -215,8 +217,12 @@ class Asker:
         names = " ".join(_MEANINGS[key][0] for key in keys)
         asked = f"{question} {names} [?]: "
         while True:
-            given = self._line(asked if fits(asked) else f"{question} [{'/'.join(keys)}/?]: ").strip().lower()
-            key = _WORDS.get(given, given)
+            given = self._line(asked if fits(asked) else f"{question} [{'/'.join(keys)}/?]: ").strip()
+            word, _, rest = given.partition(" ")
+            key = _WORDS.get(word.lower(), word.lower())
+            self._reason = rest.strip() if key == "n" else ""
+            if rest and key != "n":
+                key = ""
             if len(key) == 1 and key in keys:
                 return key
             if given:

@@ -170,6 +170,8 @@ def test_what_a_person_gives_besides_joins_the_run(chat: OpenChat, folder: Path,
     at.enter("!echo one; echo two >&2; exit 3", "exit 3")
     at.enter("# the staging port is 9", "noted known://the_staging_port_is_9")
     at.enter("Look at @notes.md please", "demo: done")
+    at.type("\x0f")  # Ctrl-O: all of it, in the pager
+    at.expect("Look at @notes.md please")
     at.leave()
     found = rows(
         "select path, body from known_entries where run = 'demo' and path glob '*://*' and scheme in ('known', 'stdin')"

@@ -192,6 +192,18 @@ def test_no_with_a_reason_rejects(open_terminal: OpenTerminal, folder: Path, edi
     assert "not today" in engine(folder, "log", "demo").stdout
 
 
+def test_a_reason_may_stand_behind_the_no(open_terminal: OpenTerminal, folder: Path, editing: str) -> None:
+    terminal = open_terminal("run", "--model", editing, "--run", "demo", "Change it")
+    terminal.expect("accept?")
+    terminal.type("y but not today\n")  # a yes has no more behind it
+    terminal.expect("n use ValueError")
+    terminal.expect("accept?")
+    terminal.type("n use Port(9090)\n")
+    assert terminal.end()[0] == 0
+    assert "why not?" not in terminal.said
+    assert "use Port(9090)" in engine(folder, "log", "demo").stdout
+
+
 def test_quit_leaves_the_proposal_open(open_terminal: OpenTerminal, folder: Path, editing: str) -> None:
     terminal = open_terminal("run", "--model", editing, "Change it")
     terminal.expect("accept?")

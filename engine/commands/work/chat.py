@@ -20,8 +20,10 @@ from engine.models.availability import absolute_model
 from engine.terminal.exit_codes import INTERRUPTED
 from engine.terminal.interrupt import Interrupt
 from engine.terminal.jobs import ending_with_an_error, stay_attached
-from engine.terminal.printing import one_line, say
+from engine.terminal.printing import one_line, say, visible
 from engine.terminal.questions import at_terminal
+from engine.terminal.screen import screen
+from engine.terminal.wrapping import wrapped
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -56,9 +58,10 @@ def chat(
 ) -> None:
     """Talk with an agent at the terminal, prompt by prompt.
 
-    The chat continues the latest run of this folder; --new begins another. Enter sends a prompt; Alt-Enter, or a backslash
-    before Enter, begins a new line. Tab completes words, the arrow keys bring back earlier prompts, and Ctrl-R searches
-    them. Ctrl-C stops the model; Ctrl-D leaves. /help lists commands such as /model, /status and /undo.
+    The chat continues the latest run of this folder; --new begins another. Enter sends a prompt, or queues it while the
+    model works; Alt-Enter begins a new line. Shift-Tab changes the mode. @ names files, ! runs a shell command, # notes a
+    fact. Ctrl-R searches earlier prompts, Esc Esc goes back to one, Ctrl-O shows what is folded. Ctrl-C stops the model and
+    takes the queue back; Ctrl-D leaves. /help lists commands such as /model, /runs and /undo.
 
     Without a terminal, each line of stdin is a prompt or a command. A backslash at the end of a line continues it on the
     next one. Answers go to stdout. The exit code is that of the first prompt or command that failed.
@@ -122,7 +125,10 @@ def _take_lines(session: Session) -> None:
 
 def _greet(session: Session) -> None:
     """Say with which run the session goes on, and where that stands."""
-    say(f"{session.summary()}; /help lists the commands, Ctrl-D leaves", dim=True)
+    text = f"{session.summary()}; /help lists the commands, Ctrl-D leaves"
+    size = screen()
+    for line in wrapped(visible(text), size and size[0] - 1, "", "  "):
+        say(line, dim=True)
     if last := session.last_prompt():
         say(f"last: {one_line(last['prompt'], 200)}", dim=True)
         if last["answer"]:
