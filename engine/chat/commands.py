@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cli.run_argument import run_or_latest
 from engine.cli.tree import COMMANDS
+from engine.functions.counts import counted
 from engine.models.availability import absolute_model
 from engine.terminal.exit_codes import exit_code
 from engine.terminal.hints import nearest
-from engine.terminal.printing import print_error, say, visible
+from engine.terminal.printing import print_error, say, shown_path, visible
 
 if TYPE_CHECKING:
     from .session import Session
@@ -143,6 +144,29 @@ def _status(session: Session, _: list[str]) -> None:
         say(visible(line))
 
 
+def _compact(session: Session, words: list[str]) -> None:
+    """Show old results in short, but those that have all the words."""
+    from engine.driving.requests import carry_out
+    from engine.errors import NotFound
+
+    if session.is_new:
+        raise NotFound("/compact: there is no run yet; type a prompt to start one")
+    rows = session.db.rows("select path, tokens, body from results_in_full where run = ?", (session.run,))
+    keep = [word.lower() for word in words]
+    kept = [row for row in rows if keep and all(word in f"{row['path']} {row['body']}".lower() for word in keep)]
+    gone = [row for row in rows if row not in kept]
+    if not gone:
+        say("nothing to make room of: no result of a tool is shown in full", dim=True)
+        return
+    moves = [{"verb": "set", "path": row["path"], "visibility": "summarized"} for row in gone]
+    carry_out(session.db, str(session.run), moves)
+    for row in gone[:_MOST_TOLD]:
+        say(f"  {row['tokens']:>7,}  {shown_path(row['path'])}", dim=True)
+    tokens = sum(row["tokens"] for row in gone)
+    stays = f"; {counted(len(kept), 'result stays', 'results stay')} in full" if kept else ""
+    say(f"{counted(len(gone), 'result')} shown in short from now on: {counted(tokens, 'token')} freed{stays}", dim=True)
+
+
 def _run(session: Session, words: list[str]) -> None:
     from engine.errors import ValidationError
 
@@ -183,12 +207,15 @@ def _quit(session: Session, _: list[str]) -> None:
     session.is_over = True
 
 
+_MOST_TOLD = 12
+"""Results that are named when they are shown in short."""
 OWN: dict[str, tuple[str, Callable[[Session, list[str]], None]]] = {
     "help": ("List the commands; /help NAME explains one.", _help),
     "model": ("Show or change the model: /model NAME.", _model),
     "effort": ("Show or change how hard the model thinks: /effort high.", _effort),
     "reasoning": ("The same as /effort.", _effort),
     "mode": ("Show or change the mode: /mode act, ask or accept-edits; Shift-Tab does the same.", _mode),
+    "compact": ("Make room: show old results in short, but those that have your words: /compact parser.", _compact),
     "status": ("Say where the run stands: its model, tokens, cost and open decisions.", _status),
     "run": ("Continue another run: /run NAME.", _run),
     "new": ("Start a new run with the next prompt: /new, /new NAME.", _new),

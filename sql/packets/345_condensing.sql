@@ -63,6 +63,19 @@ from (
 )
 where place > 4;
 
+create view results_in_full as
+-- The results of tools, files and pages that each run shows its model in full, the oldest first: select path, tokens from
+-- results_in_full where run = 'demo'. 'engine context RUN --summarized PATH' shows one in short, '/compact' in a chat all.
+select run, turn, tokens, path, body
+from known_entries
+where visibility = 'visible'
+    and tokens > 0
+    and (
+        category = 'data'
+        or (category = 'logging' and path not glob 'log://turn_*/update/*' and path not glob 'log://turn_*/error/*')
+    )
+order by turn, path;
+
 -- Summarize old results of tools: insert into _condense (turn_id).
 create view _condense as
 select id as turn_id

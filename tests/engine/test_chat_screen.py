@@ -263,3 +263,18 @@ def test_a_person_who_looks_elsewhere_is_told(chat: OpenChat, folder: Path, tmp_
     assert (tmp_path / "told").read_text() == "demo: waits for your decision"
     at.type("q")
     at.leave()
+
+
+def test_compact_says_what_it_shows_in_short(chat: OpenChat, folder: Path, tmp_path: Path, rows: Rows) -> None:
+    (folder / "long.md").write_text("A line about ports.\n" * 60)
+    (folder / "other.md").write_text("A line about owners.\n" * 60)
+    reads = f'<get path="long.md"/><get path="other.md"/>{GO_ON}'
+    at = chat("--run", "demo", "--model", script(tmp_path / "s.jsonl", [reads, DONE]))
+    at.enter("/compact", "there is no run yet")
+    at.enter("Read them", "demo: done")
+    at.enter("/compact owners", "stays in full")
+    at.leave()
+    shown = {
+        row["path"]: row["visibility"] for row in rows("select path, visibility from known_entries where run = 'demo'")
+    }
+    assert (shown["long.md"], shown["other.md"]) == ("summarized", "visible")

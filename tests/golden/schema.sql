@@ -2210,6 +2210,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view provider_defaults (provider, model, is_set)
 -- view reason_subjects (run, name, place, topic, subject, title, view)
 -- view refused_answers (run, loop, turn, attempt, place, fault)
+-- view results_in_full (run, turn, tokens, path, body)
 -- view resumable_runs (run_id, run, status, step)
 -- view root_nodes (scope, node, type, status, description, context)
 -- view rule_domain_list (folder, domain, is_active, always_on, whole_words, recall, exclude, paths, rules, file, domain_id, rule_set_id)

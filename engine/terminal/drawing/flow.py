@@ -8,7 +8,6 @@ spec: @drawn_answers
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.display.demo_mode import hidden
@@ -60,7 +59,7 @@ class Flow:
 
     def moving(self) -> list[Line]:
         """The lines of the last block, as far as it is written."""
-        look = replace(self.look, links=False)
+        look = self.look
         rest = self.text[self._done :]
         if self._code is not None:
             lines = [*self._waiting, *([rest] if rest else [])]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Protocol
 
 from engine.display.draft import Draft
@@ -115,7 +114,7 @@ class Telling:
     def moving(self, rows: int) -> list[Line]:
         """What stands below them now, in at most `rows` lines: the last ones."""
         self._refresh()
-        look = replace(self._look(), links=False)
+        look = self._look()
         lines: list[Line] = []
         if self._flow is not None:
             lines = [*self._held[-rows:], *self._flow.moving()]
