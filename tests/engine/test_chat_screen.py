@@ -20,6 +20,7 @@ from engine_cli import EDIT_AND_RUN, QUESTION, database, engine, script
 from timing import wait_until
 
 import engine as library
+from engine.chat.worker import Worker
 
 Rows = Callable[[str], list[dict[str, Any]]]
 WAITS = f'<sh timeout="600">until [ -e go ]; do sleep 0.05; done</sh>{GO_ON}'
@@ -278,3 +279,23 @@ def test_compact_says_what_it_shows_in_short(chat: OpenChat, folder: Path, tmp_p
         row["path"]: row["visibility"] for row in rows("select path, visibility from known_entries where run = 'demo'")
     }
     assert (shown["long.md"], shown["other.md"]) == ("summarized", "visible")
+
+
+def test_whatever_ends_the_driving_is_told_and_the_line_stays(folder: Path) -> None:
+    """A thread that ended with an error of Python's left a chat that seemed to work for ever."""
+    with library.open(folder.parent / "t.db") as db:
+        db.start("Go", run="demo", model=script(folder.parent / "s.jsonl", [DONE]))
+
+        def wake() -> None:
+            if worker.told and not broken:
+                broken.append(1)
+                raise RuntimeError("the screen is gone")
+
+        broken: list[int] = []
+
+        worker = Worker(db, wake, yolo=False)
+        worker.go("demo", 1)
+        wait_until(lambda: worker.failed)
+        assert "the screen is gone" in worker.failed[0].message
+        wait_until(lambda: not worker.is_busy)
+        worker.close()
