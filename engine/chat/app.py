@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _FASTEST_S, _WHEEL_S, _SLOWEST_S = 1 / 15, 1 / 8, 1 / 3
+_SOON_S = 0.1
+"""After which the parts are imported that the first prompt needs: the first frame is there then."""
 _SHARE = 12
 """Drawing takes at most this part of the time."""
 _MOVING = 20
@@ -227,6 +229,7 @@ class Chat:
         self._loop.set_exception_handler(self._break)
         self.sender.begin()
         self.draw()
+        self._loop.call_later(_SOON_S, self.worker.warm)
 
     def _break(self, _: asyncio.AbstractEventLoop, told: dict[str, Any]) -> None:
         """Something failed while a key or a frame was worked on: the session ends with it."""

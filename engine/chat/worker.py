@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engine.terminal.proposals import AcceptAll
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from engine.errors import EngineError
 
 _LOOK_S = 0.05
+_NEEDED = ("engine.driving.runs", "engine.driving.prompts", "engine.driving.results", "engine.models.remote", "jinja2")
+"""What the first prompt would wait for."""
 _NEWEST = "select coalesce(max(id), 0) from events"
 _HAS_ENDED = """
     select 1
@@ -63,12 +66,16 @@ class Worker:
 
         `loop` is the number of a prompt that waits for another process, if that drives the run.
         """
+        self.warm()
         with self._changed:
             self._wanted, self._stops = (run, loop), False
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work_on, name="engine chat", daemon=True)
-                self._thread.start()
             self._changed.notify()
+
+    def warm(self) -> None:
+        """Import what drives, so that the first prompt need not wait for it."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work_on, name="engine chat", daemon=True)
+            self._thread.start()
 
     def stop(self) -> None:
         """Stop the driving; the prompt stays as it stands."""
@@ -89,6 +96,8 @@ class Worker:
     def _work_on(self) -> None:
         from engine.errors import EngineError
 
+        for name in _NEEDED:
+            import_module(name)
         while True:
             with self._changed:
                 self._works = False
