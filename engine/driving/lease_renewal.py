@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from engine.schema.registration import system_clock
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -105,7 +107,7 @@ def _lease_seconds(connection: apsw.Connection) -> int:
 
 
 def _renew(connection: apsw.Connection, lease: Lease, milliseconds: int) -> None:
-    expires_at = lease.db.clock() + milliseconds
+    expires_at = system_clock() + milliseconds  # an app's own clock dates the record only
     connection.execute("update leases set expires_at = ? where token = ?", (expires_at, lease.token))
 
 

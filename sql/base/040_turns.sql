@@ -146,13 +146,15 @@ select r.alias as run, l.token, l.holder, l.expires_at
 from leases as l
 join runs as r on r.id = l.run_id;
 
--- The leases that keep others from a run. One that lies further ahead than a lease ever does was made before the clock
--- was put back; it counts as expired.
+-- The leases that keep others from a run, by the clock of SQLite: processes share that, whatever clock an app gives the
+-- record. A lease that lies further ahead than a lease ever does was made before the clock was put back; it counts as
+-- expired.
 create view _leases_in_force as
-select l.run_id, l.token
+select l.run_id, l.token, l.holder, l.expires_at, l.tools
 from leases as l
-join settings as s on s.name = 'lease_seconds'
-where l.expires_at > now() and l.expires_at <= now() + 2000 * cast(s.value as integer);
+cross join settings as s on s.name = 'lease_seconds'
+where l.expires_at > (julianday('now') - 2440587.5) * 86400000
+    and l.expires_at <= (julianday('now') - 2440587.5) * 86400000 + 2000 * cast(s.value as integer);
 
 create view _claim_lease as
 -- Take the lease of a run: insert into _claim_lease (run, token, holder, replaces). It is refused while another lease is
@@ -182,7 +184,8 @@ begin
     insert into leases (run_id, token, holder, expires_at)
     select
         id, new.token, new.holder,
-        now() + 1000 * (select cast(value as integer) from settings where name = 'lease_seconds')
+        cast((julianday('now') - 2440587.5) * 86400000 as integer)
+        + 1000 * (select cast(value as integer) from settings where name = 'lease_seconds')
     from runs
     where alias = new.run
     on conflict (run_id) do update
@@ -207,7 +210,7 @@ end;
 -- While a lease is in force on a run, a turn is only begun with its token.
 create trigger turns__guard_lease_on_begin
 before insert on turns
-when exists (select 1 from leases as l where l.run_id = new.run_id and l.token is not new.lease and l.expires_at > now())
+when exists (select 1 from _leases_in_force as l where l.run_id = new.run_id and l.token is not new.lease)
 begin
     select fail(409, 'run ' || alias || ': another process drives it; wait for it or stop it')
     from runs
@@ -225,7 +228,7 @@ when old.phase <> 'judged' and new.phase <> 'judged'
         )
         or (
             new.lease is null
-            and exists (select 1 from leases as l where l.run_id = new.run_id and l.expires_at > now())
+            and exists (select 1 from _leases_in_force as l where l.run_id = new.run_id)
         )
     )
 begin

@@ -135,7 +135,7 @@ create view _effect_leases as
 select f.id as effect_id, coalesce(k.claimant, l.token) as token
 from effects as f
 left join process_claims as k on k.proposal_id = f.proposal_id
-left join leases as l on l.run_id = f.run_id and l.expires_at > now()
+left join _leases_in_force as l on l.run_id = f.run_id
 where coalesce(k.claimant, l.token) is not null;
 
 create view _start_effect as

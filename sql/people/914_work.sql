@@ -4,15 +4,6 @@
 
 -- views
 
--- The leases in force, by the clock of SQLite. A lease that lies further ahead than a lease ever does was made before the
--- clock was put back; it counts as expired.
-create view _live_leases as
-select l.run_id, l.holder, l.expires_at, l.tools
-from leases as l
-join settings as s on s.name = 'lease_seconds'
-where l.expires_at > (julianday('now') - 2440587.5) * 86400000
-    and l.expires_at <= (julianday('now') - 2440587.5) * 86400000 + 2000 * cast(s.value as integer);
-
 create view open_work as
 -- The prompts that have not ended, and what each waits for: select * from open_work. 'state' is running (a process drives
 -- it), waiting (for a person), queued (behind another prompt of its run) or stopped (no process drives it: resume it).
@@ -72,7 +63,7 @@ from (
                 then 'waiting'
             when d.run_id is not null then 'running'
             when n.step = 'wait' then 'waiting'
-            when u.root_run_id is not null and exists (select 1 from _live_leases as t where t.run_id = u.root_run_id)
+            when u.root_run_id is not null and exists (select 1 from _leases_in_force as t where t.run_id = u.root_run_id)
                 then 'running'
             else 'stopped'
         end as state,
@@ -98,7 +89,7 @@ from (
     from loops as l
     join runs as r on r.id = l.run_id
     join _next_steps as n on n.run_id = r.id
-    left join _live_leases as d on d.run_id = r.id
+    left join _leases_in_force as d on d.run_id = r.id
     left join children as u on u.run_id = r.id
     where l.status in (100, 102)
 ) as w
@@ -130,7 +121,7 @@ select
         else 'installed'
     end as source,
     f.server,
-    t.advertised or exists (select 1 from _live_leases as d where d.tools ->> t.name) as offered,
+    t.advertised or exists (select 1 from _leases_in_force as d where d.tools ->> t.name) as offered,
     (select group_concat(value, ', ') from json_each(t.modes)) as modes,
     (select group_concat(value, ', ') from json_each(t.hidden_by)) as hidden_by,
     coalesce(c.calls, 0) as calls,

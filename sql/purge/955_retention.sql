@@ -25,7 +25,7 @@ where r.id not in (select c.run_id from children as c)
         where (o.id = r.id or o.id in (select c.run_id from children as c where c.root_run_id = r.id))
             and (
                 exists (select 1 from loops as l where l.run_id = o.id and l.status in (100, 102))
-                or exists (select 1 from _live_leases as d where d.run_id = o.id)
+                or exists (select 1 from _leases_in_force as d where d.run_id = o.id)
                 or exists (select 1 from _kept_processes as k where k.run_id = o.id)
                 or exists (select 1 from effects as f where f.run_id = o.id and f.state in ('pending', 'started'))
             )

@@ -104,9 +104,9 @@ begin
         where r.alias = new.run and t.phase <> 'judged' and t.phase in ('answered', 'dispatching')
     );
     select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
-    from leases as l
+    from _leases_in_force as l
     join runs as r on r.id = l.run_id
-    where r.alias = new.run and l.token is not new.lease and l.expires_at > now();
+    where r.alias = new.run and l.token is not new.lease;
     -- a run that waited is active again when nothing of it is undecided
     update runs
     set status = 102

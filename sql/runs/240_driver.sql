@@ -110,16 +110,7 @@ select r.id as run_id, r.alias as run, r.status, n.step
 from runs as r
 join _next_steps as n on n.run_id = r.id
 where n.step not in ('end', 'wait')
-    and not exists (
-        select 1
-        from leases as l
-        -- the time in milliseconds, told by SQLite: stock tools can read this view
-        where l.run_id = r.id
-            and l.expires_at > (julianday('now') - 2440587.5) * 86400000
-            -- one that lies further ahead was made before the clock was put back
-            and l.expires_at <= (julianday('now') - 2440587.5) * 86400000
-            + 2000 * (select cast(value as integer) from settings where name = 'lease_seconds')
-    );
+    and not exists (select 1 from _leases_in_force as l where l.run_id = r.id);
 
 -- What the adapter needs to make the model call of a turn.
 create view _model_requests as

@@ -48,9 +48,9 @@ begin
     select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': nothing to prepare')
     where not exists (select 1 from _next_steps as n where n.run = new.run and n.step = 'prepare');
     select fail(409, 'run ' || new.run || ': another process drives it')
-    from leases as l
+    from _leases_in_force as l
     join runs as r on r.id = l.run_id
-    where r.alias = new.run and l.token is not new.lease and l.expires_at > now();
+    where r.alias = new.run and l.token is not new.lease;
     insert into _prepared_loops (loop_id)
     select t.loop_id
     from runs as r

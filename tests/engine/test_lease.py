@@ -24,6 +24,7 @@ import engine
 from engine.driving.lease import Lease
 from engine.driving.lease_renewal import Keeper
 from engine.errors import Conflict, LeaseHeld, LeaseLost
+from engine.schema.registration import system_clock
 from engine.system import identity
 
 ELSEWHERE = identity.ProcessIdentity("another boot", 1, "1", "another machine", "").to_json()
@@ -107,18 +108,29 @@ def test_a_late_answer_of_a_replaced_driver_changes_nothing(db: engine.Database)
     assert db.value("select response from turns") is None
 
 
-def test_an_expired_lease_is_taken_and_one_in_force_is_not() -> None:
+def test_an_expired_lease_is_taken_and_one_in_force_is_not(db: engine.Database) -> None:
+    begin(db, "demo")
+    before = system_clock()
+    claim(db, "first")
+    assert before + 30_000 <= db.value("select expires_at from leases") <= system_clock() + 30_001
+    db.execute("update leases set expires_at = ?", (system_clock() + 20_000,))
+    with pytest.raises(Conflict, match="409 run demo: another process drives it"):
+        claim(db, "second")
+    db.execute("update leases set expires_at = ?", (system_clock() - 1,))
+    claim(db, "second")
+    assert db.value("select token from leases") == "second"
+
+
+def test_the_clock_of_an_app_expires_no_lease() -> None:
     clock = Clock()
     with fresh(clock=clock) as db:
         begin(db, "demo")
         claim(db, "first")
-        assert db.value("select expires_at from leases") == clock.now + 30_000
-        clock.now += 29_999
-        with pytest.raises(Conflict, match="409 run demo: another process drives it"):
-            claim(db, "second")
-        clock.now += 1
-        claim(db, "second")
-        assert db.value("select token from leases") == "second"
+        for moved in (86_400_000, -2 * 86_400_000):
+            clock.now += moved
+            assert db.rows("select run from resumable_runs") == []
+            with pytest.raises(Conflict, match="409 run demo: another process drives it"):
+                claim(db, "second")
 
 
 def test_a_run_with_a_lease_in_force_is_not_resumable(db: engine.Database) -> None:
