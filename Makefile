@@ -93,7 +93,7 @@ $(INSTALLED): $(SOURCES) | $(BIN)/python
 
 $(DEVELOPED): $(SOURCES) | $(BIN)/python
 	$(STEP) 'Installing engine and what its tests need (once)'
-	@$(PIP) -c constraints.txt -e '.[models,local,chat,symbols,tokenizers,web,pdf,meaning,mcp,acp,rpc,otel,export,dev]' || $(NOT_INSTALLED)
+	@$(PIP) -c constraints.txt -e '.[models,local,chat,symbols,tokenizers,web,pdf,meaning,mcp,acp,rpc,otel,export,inspector,dev]' || $(NOT_INSTALLED)
 	@touch $(INSTALLED) $@
 
 $(WEIGHTS): $(INSTALLED)

@@ -61,6 +61,7 @@ DAILY: Mapping[str, Mapping[str, Place]] = {
         "diff": Place("look.diff", "diff", "Show what a run changed in the files."),
         "find": Place("look.find", "find", "Search prompts, answers, results, files and entries."),
         "costs": Place("look.costs", "costs", "Show what models cost in US dollars."),
+        "web": Place("look.web", "web", "Look at runs in the browser, and decide on proposals there."),
     },
     "Decide": {
         "proposals": Place("decide.proposals", "proposals", "List the open proposals, which wait for a decision."),

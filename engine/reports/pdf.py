@@ -20,7 +20,7 @@ _SECONDS = 60
 
 def pdf(page: str) -> bytes:
     """The page as PDF. Raises `EngineError` (501) where no Chromium is installed, and (500) where it prints nothing."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    found = found_browser()
     if found is None:
         raise EngineError(
             "PDF needs Chromium, which is not installed; write .html and print it, or install chromium", 501
@@ -42,3 +42,8 @@ def pdf(page: str) -> bytes:
         if ended.returncode or not target.exists():
             raise EngineError(f"{found} printed nothing: {ended.stderr.decode(errors='replace')[-300:].strip()}")
         return target.read_bytes()
+
+
+def found_browser() -> str | None:
+    """The path of a Chromium on this machine; None where there is none."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)

@@ -1,0 +1,96 @@
+"""`engine web`: runs in the browser.
+
+spec: @inspector
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engine.cli.databases import open_to_read, open_unasked
+from engine.cli.options import DbOption
+from engine.cli.run_argument import run_or_latest
+from engine.functions.counts import counted
+from engine.terminal.printing import print_text, say, visible
+
+if TYPE_CHECKING:
+    from engine.api.database import Database
+
+
+def web(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE|FOLDER...", help="Databases, or folders with some. Default: this folder's database."
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen on; 0: any free port.")
+    ] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address; open no browser.")] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export", metavar="FOLDER", help="Write one run as static pages into FOLDER. Name the RUN last."
+        ),
+    ] = None,
+    db: DbOption = None,
+) -> None:
+    """Look at runs in the browser: what happened, why, and what it cost; decide on proposals there.
+
+    The first line is the address. It has a token, so only you can open it. Pages follow runs live, also runs of
+    other processes. Ctrl-C ends the server. With --export the same pages are written for somebody else, without a server.
+
+    \b
+    Examples:
+      engine web
+      engine web ~/work --port 8080 --no-browser
+      engine web --export pages demo
+    """
+    from engine.inspector.serving import expect_extra
+
+    expect_extra()
+    if export is not None:
+        _export(export, files or [], db)
+        return
+    from engine.cli.files_argument import places
+    from engine.inspector.serving import serve
+
+    paths = list(places([Path(each) for each in files or []], db))
+    _open_each(paths)
+
+    def to_write(path: Path) -> Database:
+        return open_unasked(path, Path.cwd())
+
+    def told(address: str) -> None:
+        typer.echo(address)
+        say(f"serving {', '.join(visible(str(path)) for path in paths[:5])}; Ctrl-C ends it", dim=True)
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve(paths, to_write, port, told)
+
+
+def _open_each(paths: list[Path]) -> None:
+    """Say now what is wrong with a file."""
+    from engine.cli.databases import look_at
+
+    for path in paths:
+        look_at(path).close()
+
+
+def _export(folder: Path, named: list[str], db: Path | None) -> None:
+    from engine.errors import ValidationError
+    from engine.inspector.export import export_run
+
+    if len(named) > 1:
+        raise ValidationError("name one run to export: engine web --export FOLDER RUN")
+    with open_to_read(db) as database:
+        run = run_or_latest(database, named[0] if named else None)
+        count = export_run(database, run, folder)
+    print_text(f"{run}: {counted(count, 'page')} written; open {visible(str(folder / 'index.html'))}")

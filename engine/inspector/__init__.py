@@ -1,0 +1,4 @@
+"""The inspector: the runs of databases in the browser, or as static pages.
+
+spec: @inspector
+"""

@@ -1,0 +1,78 @@
+"""The databases that an inspector shows, each open for reading.
+
+spec: @inspector
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import engine
+from engine.errors import NotFound
+
+if TYPE_CHECKING:
+    from engine.api.database import Database
+
+_T = TypeVar("_T")
+
+
+class File:
+    """One database: `number` is its place among those shown, `label` what it is called."""
+
+    def __init__(self, number: int, path: Path, label: str) -> None:
+        self.number = number
+        self.path = path
+        self.label = label
+        self._lock = threading.Lock()
+        self._db: Database | None = None
+
+    def look(self, work: Callable[[Database], _T]) -> _T:
+        """The result of `work` with the handle that only reads; one page at a time has it."""
+        with self._lock:
+            if self._db is not None and self._db.moved():
+                self._close()
+            if self._db is None:
+                self._db = self.opened()
+            return work(self._db)
+
+    def opened(self) -> Database:
+        """A handle of its own that only reads; whoever asked for it closes it."""
+        return engine.open(self.path, read_only=True, config=True)
+
+    def close(self) -> None:
+        """Give the handle back."""
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
+        db, self._db = self._db, None
+        if db is not None:
+            db.close()
+
+
+class Files:
+    """All databases of an inspector, by number."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.all = [File(number, path, label) for number, (path, label) in enumerate(_labelled(paths))]
+
+    def __getitem__(self, number: int) -> File:
+        if not 0 <= number < len(self.all):
+            raise NotFound(f"file {number}: there are {len(self.all)}")
+        return self.all[number]
+
+    def close(self) -> None:
+        """Close all of them."""
+        for file in self.all:
+            file.close()
+
+
+def _labelled(paths: Sequence[Path]) -> list[tuple[Path, str]]:
+    """Each path with what tells it from the others: the part below the folder that holds them all."""
+    whole = [path.resolve() for path in paths]
+    top = os.path.commonpath([path.parent for path in whole])
+    return [(path, os.path.relpath(path, top) if len(whole) > 1 else path.name) for path in whole]

@@ -1,0 +1,261 @@
+"""The inspector's pages in a real browser, one for all tests.
+
+1. No text of others becomes a part of a page. 2. axe finds nothing, and nothing is wider than a small screen, in light and
+dark. 3. Pages follow a run of another process, and keep what is open or typed. 4. Decisions by keys and clicks. 5. Static
+pages work from a folder.
+
+spec: @inspector_pages @inspector_texts @inspector_live @inspector_writes @inspector_export
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from browser import chromium, overflow, violations
+from driving import DONE, GO_ON, script
+from every_run import every_run
+from inspecting import Served, addresses, served
+
+import engine
+from engine.inspector.drawing import MOST
+from engine.inspector.export import export_run
+from engine.inspector.markdown import as_markdown
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+HOSTILE = [
+    "<script>pwned()</script>",
+    "</pre></textarea></title></script><script>pwned()</script>",
+    '"><img src=x onerror=pwned()>',
+    "' onmouseover=pwned() autofocus onfocus=pwned() x='",
+    "<svg onload=pwned()><animate onbegin=pwned() attributeName=x dur=1s>",
+    "<iframe src=https://evil.example/></iframe><base href=https://evil.example/>",
+    "[a](javascript:pwned()) [b](JaVaScRiPt&colon;pwned()) [c](data:text/html,<script>pwned()</script>)",
+    "<javascript:pwned()> <https://evil.example/>",
+    "![p](https://evil.example/p.png) ![q](x' onerror='pwned())",
+    "[x]: javascript:pwned()\n\n[x] [y](//evil.example/) [z](\\\\evil.example)",
+    "<style>body{display:none}</style><link rel=stylesheet href=https://evil.example/x.css>",
+    "<form action=https://evil.example/><button>Accept</button></form><meta http-equiv=refresh content=0;url=https://evil.example>",
+    "\u202egnihtyna\u202c \u2066x\u2069 a\u0000b \x1b[31mred",
+    "{{ 7 * 7 }}{% raw %} ${7*7} <!-- --><![CDATA[ ]]>",
+]
+LIVE = """
+import sys, engine
+with engine.open(sys.argv[1]) as db:
+    db.run("Look again", run="watched", model=sys.argv[2], root=sys.argv[3])
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of the file with runs in every state; these tests only read it."""
+    with served(every_run().put(tmp_path_factory.mktemp("every"))) as found:
+        yield found
+
+
+@contextmanager
+def opened(browser: Browser, place: Served, **options: Any) -> Iterator[Page]:
+    """A page that has come in; whatever it loads from elsewhere, breaks its policy or fails in a script is an error."""
+    with browser.new_context(viewport={"width": 1280, "height": 800}, **options) as context:
+        page = context.new_page()
+        wrong: list[str] = []
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+        page.on("response", lambda got: wrong.append(f"{got.status} {got.url}") if got.status >= 400 else None)
+        page.on("dialog", lambda dialog: wrong.append(dialog.message) or dialog.dismiss())
+        page.on("request", lambda asked: None if asked.url.startswith(place.url) else wrong.append(asked.url))
+        page.expose_function("pwned", lambda *_: wrong.append("pwned"))
+        page.goto(place.address)
+        yield page
+        assert wrong == []
+
+
+def hostile_file(folder: Path) -> Path:
+    """A run whose every text is an attack: prompt, answers, thoughts, paths, files, outputs, errors, reasons, names."""
+    (folder / "work").mkdir()
+    everything = "\n".join(HOSTILE)
+    answers = [
+        f'{text}\n<set path="known://n{at}/{"x" * at}">{text}</set><sh>printf %s {json.dumps(text)}</sh>{GO_ON}'
+        for at, text in enumerate(HOSTILE[:-2])
+    ]
+    long_line = "<b>" + "A" * 1_000_000
+    with engine.open(folder / "t.db") as db:
+        model = script(
+            folder,
+            *answers,
+            f'<set path="a<img src=x onerror=pwned()>.md">{everything}</set>' + GO_ON,
+            f'<think>{everything}</think><set path="known://long">{long_line[:5_000]}</set>' + GO_ON,
+            f'<update status="200">{everything}</update>',
+        )
+        options: dict[str, Any] = {"root": folder / "work", "yolo": True, "sandbox": "off"}
+        db.run(everything, run="hostile", model=model, system_prompt=everything, **options)
+        db.execute("update runs set title = ?, labels = ?", (HOSTILE[2], json.dumps(HOSTILE)))
+        for at, text in enumerate(HOSTILE[:4]):
+            asks = script(folder, f"<ask_user>{text}</ask_user>", DONE)
+            db.run(long_line if at == 0 else text, run=f"asks{at}", model=asks, root=folder / "work")
+        writes = script(folder, f'<set path="new.md">{everything}\n{long_line[:200_000]}</set>', DONE)
+        db.run("Write it", run="writes", model=writes, root=folder / "work")
+    return folder / "t.db"
+
+
+def test_no_text_of_others_becomes_a_part_of_a_page(browser: Browser, tmp_path: Path) -> None:
+    path = hostile_file(tmp_path)
+    with engine.open(path, read_only=True) as db:
+        found = addresses(db, ["hostile", "asks0", "writes"])
+        found += [f"/turn?run=hostile&turn={turn}" for turn in range(1, 6)]
+        found += [
+            "/sql?q=select+*+from+said",
+            "/sql?q=%22%3E%3Cscript%3Epwned()%3C/script%3E",
+            "/?q=%22onfocus=pwned()+",
+        ]
+        found += [
+            "/why?run=hostile&name=%3Cimg+src%3Dx+onerror%3Dpwned()%3E",
+            "/?told=%3Cscript%3Epwned()%3C/script%3E",
+        ]
+    with served(path) as place, opened(browser, place) as page:
+        for address in found:
+            page.goto(place.url + address, wait_until="load")
+            parts = page.evaluate("""() => [...document.querySelectorAll("*")].filter(each =>
+                ["IFRAME", "IMG", "OBJECT", "EMBED", "BASE", "STYLE", "ANIMATE"].includes(each.tagName)
+                || each.matches("meta[http-equiv], form[action^='http'], script:not([src^='/static/'])")
+                || [...each.attributes].some(a => a.name.startsWith("on") || a.name === "style")
+                || (each.href && !each.href.baseVal && !/^(https?|mailto):/.test(each.href))
+            ).map(each => each.outerHTML.slice(0, 200))""")
+            assert parts == [], address
+            assert page.evaluate("getComputedStyle(document.body).display") == "block"
+            assert len(page.content()) < 3_000_000, address
+        page.goto(f"{place.url}/run?run=hostile&page=1")
+        shown = page.inner_text("main")
+        assert HOSTILE[0] in shown
+        assert "\u202e" not in shown
+        assert "\\u{202e}" in shown
+
+
+def test_markdown_is_drawn_and_says_where_a_link_leads() -> None:
+    drawn = as_markdown("# T\n\n**b** `c` [l](https://example.org/?a=1&b=2)\n\n| a |\n|---|\n| 1 |\n\n- x\n")
+    assert '<p class="heading">T</p>' in drawn
+    assert "<strong>b</strong> <code>c</code>" in drawn
+    assert '<a href="https://example.org/?a=1&amp;b=2" rel="noopener noreferrer nofollow">l</a>' in drawn
+    assert "<td>1</td>" in drawn
+    assert as_markdown("<b>" * 60_000).startswith("<pre>&lt;b&gt;")
+    assert MOST < 60_000
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 400)])
+def test_everybody_can_read_every_page(browser: Browser, place: Served, theme: Any, width: int) -> None:
+    with engine.open(place.inspector.files[0].path, read_only=True) as db:
+        found = [each for each in addresses(db, ["demo"]) if not each.startswith("/entry?")]
+    with opened(browser, place, color_scheme=theme) as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        for address in [*found, "/entry?run=demo&path=notes.md", "/sql?q=select+*+from+run_overview"]:
+            page.goto(place.url + address)
+            assert (address, violations(page), overflow(page)) == (address, [], 0)
+
+
+def test_a_page_follows_a_run_of_another_process_and_keeps_what_is_open(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    path = tmp_path / "t.db"
+    told = "\n".join(f"line {number}" for number in range(40))
+    with engine.open(path) as db:
+        model = script(
+            tmp_path,
+            f"<sh>echo '{told}'</sh>{GO_ON}", DONE,
+            '<set path="known://a">The second look</set>' + GO_ON, '<update status="200">Seen.</update>',
+        )  # fmt: skip
+        db.run("Look", run="watched", model=model, root=tmp_path / "work", yolo=True, sandbox="off")
+    with served(path) as place, opened(browser, place) as page:
+        page.goto(f"{place.url}/run?run=watched")
+        page.wait_for_selector("#live.on")
+        page.locator(".command details summary").first.click()
+        page.fill("#ask", "half a thought")
+        page.evaluate("window.same = document")
+        with subprocess.Popen([sys.executable, "-c", LIVE, str(path), model, str(tmp_path / "work")]) as other:
+            page.wait_for_selector("text=The second look")
+            page.wait_for_selector("#answer-2 >> text=Seen.")
+            assert other.wait(60) == 0
+        assert page.evaluate("window.same === document")
+        assert page.input_value("#ask") == "half a thought"
+        assert page.locator(".timeline > li[id]").evaluate_all("all => all.map(each => each.id)") == [
+            "prompt-1", "turn-1", "turn-2", "answer-1", "prompt-2", "turn-3", "turn-4", "answer-2",
+        ]  # fmt: skip
+        assert page.locator("#turn-1 details").first.evaluate("fold => fold.open")
+
+
+def test_a_person_decides_and_prompts_with_keys(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    path = tmp_path / "t.db"
+    with engine.open(path) as db:
+        for run, answer in (
+            ("asks", "<ask_user>Which <b>year</b>?</ask_user>"),
+            ("writes", '<set path="n.md">one\n</set>'),
+        ):
+            db.run("Do it", run=run, model=script(tmp_path, answer, DONE), root=tmp_path / "work")
+    with served(path) as place, opened(browser, place) as page:
+        page.wait_for_selector("#live.on")
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/run?run=*")
+        page.keyboard.press("g")
+        page.keyboard.press("p")
+        page.wait_for_url("**/proposals")
+        asked = page.locator(".proposal", has_text="ask_user")
+        asked.get_by_label("In words").fill("2027")
+        asked.get_by_role("button", name="Answer").click()
+        page.wait_for_selector("text=Accepted. No process drives the run: engine resume asks")
+        page.locator("summary", has_text="Edit before it is written").click()
+        page.locator("textarea[name=body]").fill("two\nthree\n")
+        page.get_by_role("button", name="Accept").click()
+        page.wait_for_selector("text=Nothing waits for you")
+        page.goto(f"{place.url}/run?run=writes")
+        page.fill("#ask", "And <i>more</i>")
+        page.get_by_role("button", name="Send").click()
+        page.wait_for_selector("text=The prompt waits in line.")
+        page.wait_for_selector("#live.on")
+        page.keyboard.press("?")
+        assert page.locator("dialog").is_visible()
+        page.keyboard.press("Escape")
+        before = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        page.keyboard.press("t")
+        assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") != before
+    with engine.open(path) as db:
+        assert db.resume("asks").status == 200
+        db.resume("writes")
+        assert db.value("select body from decisions where run = 'asks'") == "2027"
+        assert db.value("select prompt from loop_list where run = 'writes' and loop = 2") == "And <i>more</i>"
+    assert (tmp_path / "work" / "n.md").read_text() == "two\nthree\n"
+
+
+def test_static_pages_work_from_a_folder(browser: Browser, tmp_path: Path) -> None:
+    path = every_run().put(tmp_path)
+    with engine.open(path, read_only=True) as db:
+        export_run(db, "demo", tmp_path / "pages")
+    with browser.new_context() as context:
+        page = context.new_page()
+        wrong: list[str] = []
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+        page.goto((tmp_path / "pages" / "index.html").as_uri())
+        page.get_by_role("link", name="Turn 3").click()
+        page.wait_for_selector("h1 >> text=Turn 3")
+        page.keyboard.press("]")
+        page.wait_for_selector("h1 >> text=Turn 4")
+        page.get_by_role("link", name="demo", exact=True).click()
+        page.get_by_role("link", name="Why").first.click()
+        page.wait_for_selector(".reasons")
+        assert page.locator("form:not([method=dialog])").count() == 0
+        assert wrong == []
