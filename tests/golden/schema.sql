@@ -377,6 +377,41 @@ CREATE TABLE entry_versions (
     primary key (entry_id, began)
 ) strict, without rowid;
 
+CREATE TABLE eval_checks (
+    trial_id integer not null constraint eval_checks_trial references eval_trials (id) on delete cascade,
+    ordinal integer not null,
+    name text not null,
+    passed integer not null constraint eval_checks_passed check (passed in (0, 1)),
+    reason text,
+    primary key (trial_id, ordinal)
+) strict, without rowid;
+
+CREATE TABLE eval_trials (
+    id integer primary key,
+    eval_id integer not null constraint eval_trials_eval references evals (id) on delete cascade,
+    case_name text not null,
+    model text not null,
+    variant text not null,
+    repetition integer not null,
+    definition text not null constraint eval_trials_definition_json check (json_valid(definition)),
+    run text,
+    answer text,
+    error text,
+    cost real,
+    milliseconds integer,
+    ended_at integer,
+    constraint eval_trials_once unique (eval_id, case_name, model, variant, repetition)
+) strict;
+
+CREATE TABLE evals (
+    id integer primary key,
+    suite text not null,
+    folder text not null,
+    baseline_id integer constraint evals_baseline references evals (id) on delete set null,
+    fail_under real not null constraint evals_fail_under check (fail_under between 0 and 1),
+    created_at integer not null
+) strict;
+
 CREATE TABLE events (
     id integer primary key,
     at integer not null,
@@ -1489,6 +1524,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _background_processes (effect_id, run_id, identity, started_at, ended_at, outcome, exit_code, detail, keeper, token)
 -- view _background_processes__jobs (effect_id, run_id, identity, started_at, ended_at, outcome, exit_code, detail, keeper, token)
 -- view _begin_check (turn_id, run_id, loop_id, sequence, attempt, kind)
+-- view _begin_eval (suite, folder, baseline, fail_under, trials)
 -- view _begin_turn (run, lease)
 -- view _bring_references (turn_id, found)
 -- view _cache_horizons (since)
@@ -1603,6 +1639,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _end_preparation (run, lease)
 -- view _end_scan (run_id, turn_id)
 -- view _end_step (run, step, lease)
+-- view _end_trial (trial, run, answer, error, cost, milliseconds, checks)
 -- view _end_turn (turn_id, loop_id, vote, voter, status, reason, answer)
 -- view _end_workflow (run, lease)
 -- view _ensure_run (alias, attributes, role)
@@ -1612,6 +1649,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _entry_lines (command_id, path, chars, short, chars_per_token, room)
 -- view _entry_turns (run, run_id, path, entry_id, visibility, event_id, event, at, turn_id, turn)
 -- view _envelope_costs (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, added, chars_per_token)
+-- view _eval_counts (eval, case, model, variant, trials, passed, cost, seconds)
+-- view _eval_rates (eval, case, model, variant, trials, passed, cost, seconds, rate, low, high)
 -- view _event_words (turn_id, kind, words)
 -- view _event_words__answer_cache (turn_id, kind, words)
 -- view _executable_files (scope, path)
@@ -2166,6 +2205,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view demoted_entries (run, turn, path, became, reason, tokens, created_at)
 -- view document_references (project, source, line, title, target, chars)
 -- view entry_reasons (run, topic, subject, place, says, source, key)
+-- view eval_results (eval, case, model, variant, repetition, state, reasons, run, answer, cost, milliseconds, trial)
+-- view eval_scores (eval, case, model, variant, trials, passed, rate, low, high, before, change, is_regression, cost, seconds)
+-- view eval_verdicts (eval, suite, baseline, fail_under, trials, ended, passed, verdict, cost, created_at)
 -- view event_list (id, day, created_at, run, turn, type, path, detail)
 -- view file_changes (run, turn, path, change, cause, command, added, removed, decided_by, created_at, command_id, prompt)
 -- view file_reasons (run, topic, subject, place, says, source, key)
@@ -2300,6 +2342,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _attach__attach on _attach
 -- trigger _begin_check__begin_command on _begin_check
 -- trigger _begin_check__begin_judge on _begin_check
+-- trigger _begin_eval__begin on _begin_eval
 -- trigger _begin_turn__begin on _begin_turn
 -- trigger _bring_references__bring on _bring_references
 -- trigger _call_door__call_begin_turn on _call_door
@@ -2339,6 +2382,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _end_scan__read_skills on _end_scan
 -- trigger _end_step__end on _end_step
 -- trigger _end_step__guard on _end_step
+-- trigger _end_trial__end on _end_trial
 -- trigger _end_turn__end on _end_turn
 -- trigger _end_workflow__end on _end_workflow
 -- trigger _end_workflow__guard on _end_workflow

@@ -1,0 +1,265 @@
+-- Evaluations: cases that are given to models several times, what their checks said, and how that compares with earlier.
+-- A trial is one case, given once to one model with one form of its prompt. It is made with the evaluation and ends in one
+-- statement, with its checks: what a kill leaves is a trial that has not ended, and is made again. Rates and verdicts are
+-- read off the rows.
+-- needs: nothing
+-- spec: @evals @eval_verdicts
+
+-- tables
+
+create table if not exists evals (
+    id integer primary key,
+    -- what was evaluated: the name of the file of cases
+    suite text not null,
+    -- the folder of that file, from which code and files of a case are read
+    folder text not null,
+    -- an earlier evaluation of the suite, with which this one is compared
+    baseline_id integer constraint evals_baseline references evals (id) on delete set null,
+    -- the share of trials that has to pass
+    fail_under real not null constraint evals_fail_under check (fail_under between 0 and 1),
+    created_at integer not null
+) strict;
+
+create table if not exists eval_trials (
+    id integer primary key,
+    eval_id integer not null constraint eval_trials_eval references evals (id) on delete cascade,
+    case_name text not null,
+    -- '': the model that the task or the file chooses
+    model text not null,
+    -- the name of the form of its prompt; '': there is one
+    variant text not null,
+    repetition integer not null,
+    -- the case, as JSON
+    definition text not null constraint eval_trials_definition_json check (json_valid(definition)),
+    -- set when it ends; the run as it was called then
+    run text,
+    answer text,
+    error text,
+    cost real,
+    milliseconds integer,
+    ended_at integer,
+    constraint eval_trials_once unique (eval_id, case_name, model, variant, repetition)
+) strict;
+
+create table if not exists eval_checks (
+    trial_id integer not null constraint eval_checks_trial references eval_trials (id) on delete cascade,
+    ordinal integer not null,
+    name text not null,
+    passed integer not null constraint eval_checks_passed check (passed in (0, 1)),
+    reason text,
+    primary key (trial_id, ordinal)
+) strict, without rowid;
+
+-- views
+
+create view eval_results as
+-- The trials of evaluations, what each was answered and why it failed: select * from eval_results where eval = 1.
+-- 'state' is passed, failed or open (it has not ended); 'reasons' are those of the checks that failed.
+select
+    t.eval_id as eval,
+    t.case_name as "case",
+    t.model,
+    t.variant,
+    t.repetition,
+    case
+        when t.ended_at is null then 'open'
+        when t.error is not null or exists (select 1 from eval_checks as c where c.trial_id = t.id and c.passed = 0)
+            then 'failed'
+        else 'passed'
+    end as state,
+    coalesce(
+        t.error,
+        (
+            select group_concat(said, char(10))
+            from (
+                select c.name || coalesce(': ' || c.reason, '') as said
+                from eval_checks as c
+                where c.trial_id = t.id and c.passed = 0
+                order by c.ordinal
+            )
+        )
+    ) as reasons,
+    t.run,
+    t.answer,
+    t.cost,
+    t.milliseconds,
+    t.id as trial
+from eval_trials as t
+order by t.id;
+
+-- How many trials passed: of each case with its model and form of prompt, and, where 'case' is null, of all cases together.
+create view _eval_counts as
+select
+    eval, "case", model, variant,
+    count(*) as trials,
+    sum(state = 'passed') as passed,
+    sum(cost) as cost,
+    avg(milliseconds) / 1000.0 as seconds
+from eval_results
+where state <> 'open'
+group by eval, "case", model, variant
+union all
+select
+    eval, null, model, variant,
+    count(*), sum(state = 'passed'), sum(cost), avg(milliseconds) / 1000.0
+from eval_results
+where state <> 'open'
+group by eval, model, variant;
+
+-- Their shares, with the interval that holds the true one in 95 of 100 cases (Wilson's). The root is Newton's.
+create view _eval_rates as
+select
+    eval, "case", model, variant, trials, passed, cost, seconds, rate,
+    (rate + 1.9208 / trials - 1.96 * root) / (1 + 3.8416 / trials) as low,
+    (rate + 1.9208 / trials + 1.96 * root) / (1 + 3.8416 / trials) as high
+from (
+    select
+        c.*,
+        1.0 * c.passed / c.trials as rate,
+        (
+            with recursive newton (step, x) as (
+                select 0, 0.5
+                union all
+                select
+                    step + 1,
+                    (
+                        x + (
+                            1.0 * c.passed / c.trials * (1 - 1.0 * c.passed / c.trials) / c.trials
+                            + 0.9604 / c.trials / c.trials
+                        ) / x
+                    ) / 2
+                from newton
+                where step < 16
+            )
+            select x from newton where step = 16
+        ) as root
+    from _eval_counts as c
+);
+
+create view eval_scores as
+-- The share of trials that passed, by case, model and form of prompt: select * from eval_scores where eval = 1. A row
+-- whose 'case' is null is about all cases. 'low' and 'high' hold the true share in 95 of 100 evaluations. 'before' is the
+-- share in the baseline, 'change' is better, worse, same or new, and 'is_regression' is 1 if it is worse and chance does
+-- not explain that.
+select
+    r.eval, r."case", r.model, r.variant, r.trials, r.passed,
+    round(r.rate, 4) as rate,
+    round(max(r.low, 0), 4) as low,
+    round(min(r.high, 1), 4) as high,
+    round(b.rate, 4) as before,
+    case
+        when e.baseline_id is null then null
+        when b.eval is null then 'new'
+        when r.rate < b.rate then 'worse'
+        when r.rate > b.rate then 'better'
+        else 'same'
+    end as change,
+    case
+        when e.baseline_id is null then null
+        -- run once each, there is nothing to weigh
+        when r."case" is not null and b.trials = 1 and r.trials = 1 then r.passed < b.passed
+        else coalesce(
+            r.rate < b.rate
+            and (b.rate - r.rate) * (b.rate - r.rate)
+            > (b.rate - b.low) * (b.rate - b.low) + (r.high - r.rate) * (r.high - r.rate), 0
+        )
+    end as is_regression,
+    r.cost,
+    round(r.seconds, 3) as seconds
+from _eval_rates as r
+join evals as e on e.id = r.eval
+left join _eval_rates as b
+    on b.eval = e.baseline_id and b."case" is r."case" and b.model = r.model and b.variant = r.variant;
+
+create view eval_verdicts as
+-- The evaluations, with how each ended: select * from eval_verdicts. 'verdict' is open (trials are left), regressed (worse
+-- than the baseline), failed (fewer passed than 'fail_under') or passed. 'created_at' is a time in UTC.
+select
+    eval, suite, baseline, fail_under, trials, ended, passed,
+    case
+        when ended < trials then 'open'
+        when exists (select 1 from eval_scores as s where s.eval = e.eval and s.is_regression) then 'regressed'
+        when passed < fail_under * trials - 0.000001 then 'failed'
+        else 'passed'
+    end as verdict,
+    cost,
+    created_at
+from (
+    select
+        v.id as eval,
+        v.suite,
+        v.baseline_id as baseline,
+        v.fail_under,
+        count(r.trial) as trials,
+        coalesce(sum(r.state <> 'open'), 0) as ended,
+        coalesce(sum(r.state = 'passed'), 0) as passed,
+        sum(r.cost) as cost,
+        strftime('%Y-%m-%d %H:%M:%S', v.created_at / 1000.0, 'unixepoch') as created_at
+    from evals as v
+    left join eval_results as r on r.eval = v.id
+    group by v.id
+) as e;
+
+-- doors
+
+-- Begin an evaluation with its trials: insert into _begin_eval (suite, folder, baseline, fail_under, trials). 'trials' is a
+-- JSON array of [case, model, variant, repetition, definition]; 'baseline' the number of an evaluation, 'latest' or null.
+create view _begin_eval as
+select suite, folder, null as baseline, fail_under, null as trials
+from evals
+where false;
+
+-- End a trial: insert into _end_trial (trial, run, answer, error, cost, milliseconds, checks). 'checks' is a JSON array of
+-- [name, passed, reason]. One that has ended stays as it ended.
+create view _end_trial as
+select id as trial, run, answer, error, cost, milliseconds, null as checks
+from eval_trials
+where false;
+
+-- triggers
+
+create trigger _begin_eval__begin
+instead of insert on _begin_eval
+begin
+    select fail(400, 'evaluation of ' || new.suite || ': there is no case; give at least one')
+    where json_array_length(new.trials) = 0;
+    select fail(
+        404, 'evaluation ' || new.baseline || ' of ' || new.suite || ': not found or not finished; see ''engine eval'''
+    )
+    where new.baseline is not null
+        and not exists (
+            select 1
+            from eval_verdicts as v
+            where v.suite = new.suite and v.verdict <> 'open' and new.baseline in ('latest', cast(v.eval as text))
+        );
+    insert into evals (suite, folder, baseline_id, fail_under, created_at)
+    select
+        new.suite,
+        new.folder,
+        (
+            select max(v.eval)
+            from eval_verdicts as v
+            where v.suite = new.suite and v.verdict <> 'open' and new.baseline in ('latest', cast(v.eval as text))
+        ),
+        new.fail_under,
+        now();
+    insert into eval_trials (eval_id, case_name, model, variant, repetition, definition)
+    select
+        (select max(id) from evals),
+        value ->> '$[0]', value ->> '$[1]', value ->> '$[2]', value ->> '$[3]', value -> '$[4]'
+    from json_each(new.trials)
+    order by key;
+end;
+
+create trigger _end_trial__end
+instead of insert on _end_trial
+when exists (select 1 from eval_trials as t where t.id = new.trial and t.ended_at is null)
+begin
+    insert into eval_checks (trial_id, ordinal, name, passed, reason)
+    select new.trial, key, value ->> '$[0]', value ->> '$[1]', value ->> '$[2]'
+    from json_each(new.checks);
+    update eval_trials
+    set run = new.run, answer = new.answer, error = new.error, cost = new.cost, milliseconds = new.milliseconds,
+        ended_at = now()
+    where id = new.trial;
+end;
