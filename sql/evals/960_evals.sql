@@ -202,16 +202,16 @@ from (
 
 -- doors
 
+create view _begin_eval as
 -- Begin an evaluation with its trials: insert into _begin_eval (suite, folder, baseline, fail_under, trials). 'trials' is a
 -- JSON array of [case, model, variant, repetition, definition]; 'baseline' the number of an evaluation, 'latest' or null.
-create view _begin_eval as
 select suite, folder, null as baseline, fail_under, null as trials
 from evals
 where false;
 
+create view _end_trial as
 -- End a trial: insert into _end_trial (trial, run, answer, error, cost, milliseconds, checks). 'checks' is a JSON array of
 -- [name, passed, reason]. One that has ended stays as it ended.
-create view _end_trial as
 select id as trial, run, answer, error, cost, milliseconds, null as checks
 from eval_trials
 where false;

@@ -350,3 +350,12 @@ def test_pytest_records_once_and_replays(tmp_path: Path) -> None:
     changed = run_pytest(tmp_path)
     assert "-Which port?\n+Which host?\n" in changed
     assert "AssertionError" not in changed, "what differs is the reason of what else failed"
+
+
+def test_the_tests_of_the_guide_are_tests(tmp_path: Path) -> None:
+    block = (Path(engine.__file__).parents[1] / "SPEC.md").read_text("utf-8").partition("# test_agent.py\n")[2]
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_agent.py").write_text(block.partition("```")[0])
+    said = run_pytest(tmp_path)
+    assert "1 failed, 1 passed" in said
+    assert "is not recorded: there is no" in said

@@ -2,7 +2,8 @@
 
     ENGINE_MODEL=openai/MODEL python shop.py "Order 7 came two weeks late."
 
-Its tests are in test_shop.py, its evaluation in cases.yaml; both are run without a key, from what was recorded.
+Its tests are in test_shop.py: `pytest --engine-update` records what the model answers, then `pytest` needs no key.
+`engine eval cases.yaml` says how often models do it right.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def answer(db: engine.Database, message: str, **options: Any) -> engine.Result[R
     return db.run(
         message,
         tools=[look_up, refund],
-        system_prompt="You answer customers of a shop. Refund a third of the price of an order that came late, else nothing.",
+        system_prompt="You answer customers of a shop. Refund a third of the price if an order came late, else nothing.",
         output=Reply,
         max_turns=6,
         **options,
