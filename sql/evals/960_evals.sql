@@ -54,7 +54,7 @@ create table if not exists eval_checks (
 
 create view eval_results as
 -- The trials of evaluations, what each was answered and why it failed: select * from eval_results where eval = 1.
--- 'state' is passed, failed or open (it has not ended); 'reasons' are those of the checks that failed.
+-- 'state' is passed, failed or open (it has not ended); 'reason' has those of the checks that failed.
 select
     t.eval_id as eval,
     t.case_name as "case",
@@ -78,7 +78,7 @@ select
                 order by c.ordinal
             )
         )
-    ) as reasons,
+    ) as reason,
     t.run,
     t.answer,
     t.cost,

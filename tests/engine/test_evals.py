@@ -164,10 +164,10 @@ def test_each_check_passes_or_says_why_not(
 
     (result,) = tried(db, suite_of(tmp_path, case), answer)
     if reason is None:
-        assert (result["state"], result["reasons"]) == ("passed", None)
+        assert (result["state"], result["reason"]) == ("passed", None)
     else:
         assert result["state"] == "failed"
-        assert reason.replace("PatternError", "") in str(result["reasons"])
+        assert reason.replace("PatternError", "") in str(result["reason"])
 
 
 def test_an_output_is_held_against_a_schema(db: engine.Database, tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_an_output_is_held_against_a_schema(db: engine.Database, tmp_path: Path)
         "checks": [{"schema": {**schema, "required": ["vat"]}}],
     }
     (result,) = tried(db, suite_of(tmp_path, case), '{"eur": 7}')
-    assert "vat" in result["reasons"]
+    assert "vat" in result["reason"]
 
 
 @pytest.mark.parametrize(("said", "state"), [("PASS It is.", "passed"), ("FAIL No.", "failed"), ("Well", "failed")])
@@ -193,7 +193,7 @@ def test_a_judge_reads_the_answer_as_data(db: engine.Database, tmp_path: Path, s
 
     case = {"prompt": "How much?", "checks": [{"judge": "Names a sum."}]}
     (result,) = tried(db, suite_of(tmp_path, case), answer)
-    assert result["state"] == state, result["reasons"]
+    assert result["state"] == state, result["reason"]
     assert "\n</result>\n" not in seen[0].replace(HOSTILE, ""), "its tag ends no result"
     assert db.runs() == [] or all(run.archived_at for run in db.runs())
 
@@ -201,13 +201,13 @@ def test_a_judge_reads_the_answer_as_data(db: engine.Database, tmp_path: Path, s
 def test_a_run_that_does_not_end_well_fails_with_its_reason(db: engine.Database, tmp_path: Path) -> None:
     case = {"prompt": "Write", "files": {"a.md": "A\n"}, "checks": [{"contains": ""}]}
     (waits,) = tried(db, suite_of(tmp_path, case), "<sh>ls</sh>")
-    assert "it waits for a decision" in waits["reasons"]
+    assert "it waits for a decision" in waits["reason"]
     assert db.proposals() == []
     (out,) = tried(db, suite_of(tmp_path, {"prompt": "a", "files": {"../out.md": "x"}}), "Hi")
-    assert "leads out of its folder" in out["reasons"]
+    assert "leads out of its folder" in out["reason"]
     assert not (tmp_path.parent / "out.md").exists()
     (wrong,) = tried(db, suite_of(tmp_path, {"prompt": "a", "options": {"max_turn": 3}}), "Hi")
-    assert "'max_turn' is not an option" in wrong["reasons"]
+    assert "'max_turn' is not an option" in wrong["reason"]
 
 
 # verdicts

@@ -2205,7 +2205,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view demoted_entries (run, turn, path, became, reason, tokens, created_at)
 -- view document_references (project, source, line, title, target, chars)
 -- view entry_reasons (run, topic, subject, place, says, source, key)
--- view eval_results (eval, case, model, variant, repetition, state, reasons, run, answer, cost, milliseconds, trial)
+-- view eval_results (eval, case, model, variant, repetition, state, reason, run, answer, cost, milliseconds, trial)
 -- view eval_scores (eval, case, model, variant, trials, passed, rate, low, high, before, change, is_regression, cost, seconds)
 -- view eval_verdicts (eval, suite, baseline, fail_under, trials, ended, passed, verdict, cost, created_at)
 -- view event_list (id, day, created_at, run, turn, type, path, detail)
