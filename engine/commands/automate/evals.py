@@ -119,7 +119,7 @@ def _tell(row: Row) -> None:
     """A line for a trial that failed."""
     if row["state"] == "failed":
         where = " ".join(str(row[name]) for name in ("case", "model", "variant") if row[name])
-        say(f"failed: {visible(where)} #{row['repetition']}: {one_line(row['reasons'])}")
+        say(f"failed: {visible(where)} #{row['repetition']}: {one_line(row['reason'])}")
 
 
 def _print(database: Database, number: int, *, as_json: bool) -> None:
