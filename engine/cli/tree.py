@@ -128,7 +128,11 @@ REST: Mapping[str, Mapping[str, Place]] = {
     "Automate and serve": {
         "workflow": Place("automate.workflow", "app", "Validate, run, show, graph and list workflows."),
         "serve": Place("automate.serve", "serve", "Serve runs to editors and other programs.", _SERVE),
-        "eval": Place("automate.evals", "evaluate", "Try cases with models, check the answers, and compare them."),
+        "eval": Place(
+            "automate.evals",
+            "evaluate",
+            "Try cases with models, check the answers, and compare the results with earlier ones.",
+        ),
         "migrate": Place("automate.migrate", "migrate", "Bring databases up to date with this engine."),
         "trust": Place("automate.trust", "trust", "Show what a database from elsewhere would do, and trust it."),
         "help": Place("automate.help", "help_", "Show the help of a command; with --all list every command."),

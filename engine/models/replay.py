@@ -108,9 +108,9 @@ class ReplayModel:
 
 
 def first_difference(recorded: Sequence[tuple[Any, ...]], asked: Sequence[Message]) -> str | None:
-    """Where messages differ from the recorded (role, text); None where they do not, or where no text is kept."""
+    """Where messages differ from the recorded (role, text); None where they do not. What is not kept differs."""
     if not recorded or any(text is None for _, text in recorded):
-        return None
+        return "its packet is not kept"
     if (roles := [message.role for message in asked]) != (before := [role for role, _ in recorded]):
         return f"its messages are {', '.join(roles)}, recorded: {', '.join(map(str, before))}"
     pairs = zip(recorded, asked, strict=True)

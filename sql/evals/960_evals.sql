@@ -223,26 +223,24 @@ instead of insert on _begin_eval
 begin
     select fail(400, 'evaluation of ' || new.suite || ': there is no case; give at least one')
     where json_array_length(new.trials) = 0;
-    select fail(
-        404, 'evaluation ' || new.baseline || ' of ' || new.suite || ': not found or not finished; see ''engine eval'''
-    )
-    where new.baseline is not null
-        and not exists (
-            select 1
-            from eval_verdicts as v
-            where v.suite = new.suite and v.verdict <> 'open' and new.baseline in ('latest', cast(v.eval as text))
-        );
     insert into evals (suite, folder, baseline_id, fail_under, created_at)
     select
         new.suite,
         new.folder,
         (
-            select max(v.eval)
-            from eval_verdicts as v
-            where v.suite = new.suite and v.verdict <> 'open' and new.baseline in ('latest', cast(v.eval as text))
+            select max(e.id)
+            from evals as e
+            where e.suite = new.suite
+                and (new.baseline = 'latest' or new.baseline = cast(e.id as text))
+                and not exists (select 1 from eval_trials as t where t.eval_id = e.id and t.ended_at is null)
         ),
         new.fail_under,
         now();
+    select fail(
+        404, 'evaluation ' || new.baseline || ' of ' || new.suite || ': not found or not finished; see ''engine eval'''
+    )
+    from evals
+    where id = (select max(id) from evals) and new.baseline is not null and baseline_id is null;
     insert into eval_trials (eval_id, case_name, model, variant, repetition, definition)
     select
         (select max(id) from evals),

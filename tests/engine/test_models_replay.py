@@ -93,7 +93,7 @@ def test_the_terminal_says_how_to_go_on(other: engine.Database, recorded: str, w
     assert (again.returncode, again.stdout) == (0, "Done.\n"), again.stderr
 
 
-def test_a_file_that_keeps_no_packets_is_replayed_as_it_is(tmp_path: Path) -> None:
+def test_a_file_that_keeps_no_packets_is_replayed_only_if_that_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.executescript(f"""
@@ -104,7 +104,9 @@ def test_a_file_that_keeps_no_packets_is_replayed_as_it_is(tmp_path: Path) -> No
             insert into turns values (1, 1, '{DONE}', null, null, null, null, null, null, 0, 'stop');
         """)
     asked = Request((Message("user", "x"),), None, None, None, 60.0, 0, "demo")
-    assert ReplayModel(path, "demo").complete(asked).text == DONE
+    assert ReplayModel(path, "demo,any").complete(asked).text == DONE
+    with pytest.raises(ModelError, match=r"turn 1 differs from the recording: its packet is not kept; to use .*,any"):
+        ReplayModel(path, "demo").complete(asked)
 
 
 def test_a_file_whose_views_never_end_is_given_up(
@@ -151,5 +153,5 @@ def test_only_what_the_engine_writes_of_times_may_differ(recorded_text: str, now
 
 def test_other_messages_are_a_difference() -> None:
     assert "recorded: system, user" in str(first_difference([("system", "a"), ("user", "b")], [Message("user", "b")]))
-    assert first_difference([("user", None)], [Message("user", "b")]) is None
-    assert first_difference([], [Message("user", "b")]) is None
+    assert first_difference([("user", None)], [Message("user", "b")]) == "its packet is not kept"
+    assert first_difference([], [Message("user", "b")]) == "its packet is not kept"
