@@ -271,13 +271,13 @@ def test_keys_do_not_get_into_a_recording(asked: Any, tmp_path: Path, monkeypatc
     assert "abcdefghijklmnop" not in text
 
 
-def test_an_app_that_names_its_models_is_recorded_as_a_whole(tmp_path: Path) -> None:
+def test_an_app_that_names_its_models_is_recorded_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def app(db: engine.Database) -> str:
         return db.run("Hi", model="scripted:answers.jsonl").answer
 
     script = tmp_path / "answers.jsonl"
     script.write_text('"Hello"\n')
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     for update in (True, False):
         recording = Recording(tmp_path / "r.yaml", update=update)
         with fresh() as db:
