@@ -42,3 +42,11 @@ def test_a_picture_is_small_is_shown_and_brings_nothing_along(name: str) -> None
     assert len(text.encode()) < MOST_BYTES
     assert f"tests/pictures/{name}" in README.read_text(encoding="utf-8")
     assert not re.search(r"<script|<image|@import|url\(|https?://(?!www\.w3\.org/2000/svg)", text)
+
+
+@pytest.mark.parametrize("name", ["inspector-run.webp", "inspector-turn.webp"])
+def test_a_screenshot_is_small_and_is_shown(name: str) -> None:
+    picture = (HERE / name).read_bytes()
+    assert (picture[:4], picture[8:12]) == (b"RIFF", b"WEBP")
+    assert len(picture) < 60_000
+    assert f"tests/pictures/{name}" in README.read_text(encoding="utf-8")

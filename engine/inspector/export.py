@@ -66,7 +66,7 @@ def _pages(db: Database, run: str) -> list[tuple[str, Asked]]:
     return [
         ("run", {"run": run}),
         *(("run", {"run": run, "page": str(part)}) for part in range(1, parts + 1)),
-        *((name, {"run": run}) for name in ("tree", "entries", "acts", "why")),
+        *((name, {"run": run}) for name in ("tree", "entries", "acts", "why", "record")),
         *(("turn", {"run": run, "turn": turn}) for turn in turns),
         *(("entry", {"run": run, "path": path}) for path in paths),
     ]

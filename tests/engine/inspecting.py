@@ -58,9 +58,9 @@ def addresses(db: engine.Database, runs: Sequence[str]) -> list[str]:
     """Every kind of page, of these runs: with the last turn and some entries of each."""
     from urllib.parse import quote
 
-    found = [f"/{name}" for name in PAGES if name in ("", "costs", "proposals", "sql")]
+    found = [f"/{name}" for name in PAGES if name in ("", "record", "costs", "proposals", "sql")]
     for run in runs:
-        found += [f"/{name}?run={run}" for name in ("run", "entries", "tree", "acts", "why")]
+        found += [f"/{name}?run={run}" for name in ("run", "entries", "tree", "acts", "why", "record")]
         for (turn,) in db.tuples("select max(turn) from past_turns where run = ? having max(turn) is not null", (run,)):
             found.append(f"/turn?run={run}&turn={turn}")
         for (path,) in db.tuples("select path from known_entries where run = ? order by path limit 4", (run,)):

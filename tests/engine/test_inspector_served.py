@@ -14,10 +14,11 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 
+import apsw
 import httpx
 import pytest
 from driving import DONE, GO_ON, script
@@ -228,6 +229,19 @@ def test_a_statement_that_would_write_or_has_no_end_is_refused(place: Served, mo
         ):
             assert told in client.get("/sql", params={"q": statement}).text
         assert "500 rows, cut there" in client.get("/sql", params={"q": f"{endless.replace('count(*)', 'i')}"}).text
+
+
+def test_three_turns_that_somebody_has_changed_are_named(tmp_path: Path) -> None:
+    path = every_run().put(tmp_path)
+    with closing(apsw.Connection(str(path))) as forged:
+        forged.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        forged.execute("update turns set response = response || ' ' where run_id = 1 and sequence in (2, 5, 8)")
+    with served(path) as place, place.client as client:
+        found, sound = client.get("/record?run=demo").text, client.get("/record?run=history").text
+        everything = client.get("/record").text
+    assert re.findall(r">demo, turn (\d+)<", found) == ["2", "5", "8"]
+    assert re.findall(r">demo, turn (\d+)<", everything) == ["2", "5", "8"]
+    assert "Nobody has changed the record" in sound
 
 
 def test_a_file_is_asked_while_somebody_listens_and_read_once_it_has_changed(waiting: Path) -> None:

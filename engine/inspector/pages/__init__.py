@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import acts, costs, entries, entry, home, proposals, query, run, tree, turn, why
+from . import acts, costs, entries, entry, home, proposals, query, record, run, tree, turn, why
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -25,6 +25,7 @@ PAGES: Mapping[str, Page] = {
     "tree": tree.page,
     "acts": acts.page,
     "why": why.page,
+    "record": record.page,
     "costs": costs.page,
     "proposals": proposals.page,
     "sql": query.page,

@@ -5,7 +5,6 @@ spec: @inspector_pages
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from .asked import run_of
@@ -53,6 +52,6 @@ def page(db: Database, asked: dict[str, str]) -> dict[str, Any]:
     top = run["root_run"] or run["run"]
     graphs: dict[str, list[dict[str, Any]]] = {}
     for step in db.rows(_STEPS, {"top": top}):
-        needs = json.loads(step["needs"] or "[]")
+        needs = step["needs"].split(", ") if step["needs"] else []
         graphs.setdefault(step["run"], []).append({**step, "needs": needs})
     return {"run": run, "top": top, "runs": db.rows(_RUNS, {"top": top}), "graphs": graphs}
