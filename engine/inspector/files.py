@@ -27,24 +27,43 @@ class File:
         self.number = number
         self.path = path
         self.label = label
-        self._lock = threading.Lock()
-        self._db: Database | None = None
+        self._usual = _Handle(self)
+        self._apart = _Handle(self)
 
-    def look(self, work: Callable[[Database], _T]) -> _T:
-        """The result of `work` with the handle that only reads; one page at a time has it."""
-        with self._lock:
-            if self._db is not None and self._db.moved():
-                self._close()
-            if self._db is None:
-                self._db = self.opened()
-            return work(self._db)
+    def look(self, work: Callable[[Database], _T], *, apart: bool = False) -> _T:
+        """The result of `work` with a handle that only reads; one page at a time has it.
+
+        What may take long is done `apart`: other pages do not wait for it.
+        """
+        return (self._apart if apart else self._usual).look(work)
 
     def opened(self) -> Database:
         """A handle of its own that only reads; whoever asked for it closes it."""
         return engine.open(self.path, read_only=True, config=True)
 
     def close(self) -> None:
-        """Give the handle back."""
+        """Give the handles back."""
+        self._usual.close()
+        self._apart.close()
+
+
+class _Handle:
+    """A handle on a file that is opened at first use, and again where the file was replaced."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+        self._db: Database | None = None
+
+    def look(self, work: Callable[[Database], _T]) -> _T:
+        with self._lock:
+            if self._db is not None and self._db.moved():
+                self._close()
+            if self._db is None:
+                self._db = self._file.opened()
+            return work(self._db)
+
+    def close(self) -> None:
         with self._lock:
             self._close()
 

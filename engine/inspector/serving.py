@@ -28,7 +28,7 @@ from .drawing import draw
 from .files import Files
 from .guard import Guard, secret
 from .live import Watcher, newest
-from .pages import PAGES
+from .pages import APART, PAGES
 from .places import ServedPlaces
 from .writing import Opener, decide, digest, prompt
 
@@ -79,7 +79,7 @@ class Inspector:
                 **PAGES[name](db, asked),
             }
 
-        shown = self.files[number].look(look)
+        shown = self.files[number].look(look, apart=name in APART)
         return HTMLResponse(draw(name, ServedPlaces(number), shown))
 
     def _frame(self, number: int) -> dict[str, Any]:

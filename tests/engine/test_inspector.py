@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from engine.inspector.drawing import MOST
 from engine.inspector.export import export_run
 from engine.inspector.markdown import as_markdown
 from tests.pictures import gallery
+from tests.pictures.showcase import showcase
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -263,6 +265,50 @@ def test_static_pages_work_from_a_folder(browser: Browser, tmp_path: Path) -> No
         page.wait_for_selector(".reasons")
         assert page.locator("form:not([method=dialog])").count() == 0
         assert wrong == []
+
+
+QUESTIONS = {
+    "What was asked?": ("run", "Raise the number of berths to 12, with its test"),
+    "What was answered?": ("run", "There are now 12 berths."),
+    "What did turn 2 cost?": ("run", "$0.0111"),
+    "What did a command print?": ("run", "1 passed"),
+    "Which change was accepted, and by whom?": ("run", "accepted by yolo"),
+    "What fills the context?": ("run", "summarized, "),
+    "What exactly was the model sent on turn 3?": ("run Turn_3", '<prompt mode="act">'),
+    "What did it say, word by word?": ("run Turn_3", "<sh>python3 -m pytest"),
+    "What had changed for it since the turn before?": ("run Turn_3", "appeared"),
+    "Which files changed?": ("run Entries_and_files", "tests/test_berths.py"),
+    "How did a file come to be as it is?": ("run Entries_and_files harbour/berths.py", "+LIMIT = 12"),
+    "Who asked for that change?": ("run Entries_and_files harbour/berths.py", "asked for: Raise the number"),
+    "Why did the run end?": ("run Why", "It ended as done."),
+    "Who decided what?": ("run Rules_and_threads", "file write"),
+    "Was the result checked?": ("run Rules_and_threads", "grep -q 12 harbour/berths.py"),
+    "Has anybody changed the record?": ("run Record", "Nobody has changed the record"),
+    "Who gave work to whom?": ("Review_the_package Tree", "review-2"),
+    "What did a step of a workflow wait for?": ("Workflow_release:_Prepare_a_release Tree", "check, notes"),
+    "What waits for me?": ("Proposals", "Which berth is for the ferry"),
+    "Which model cost most?": ("Costs", "careful"),
+}
+"""The questions of an auditor: what is clicked from the page of all runs on, and what stands there then."""
+
+
+def test_an_auditor_finds_the_answers_in_three_clicks(browser: Browser, tmp_path: Path) -> None:
+    with served(showcase(tmp_path)) as place, opened(browser, place) as page:
+        told, before = {}, ""
+        page.set_viewport_size({"width": 1280, "height": 6_000})  # what is below the window is not laid out
+        for question, (clicks, answer) in QUESTIONS.items():
+            names = [click.replace("_", " ") for click in clicks.split()]
+            assert len(names) <= 3
+            if clicks != before:
+                page.goto(place.url)
+                for name in names:
+                    wanted = "Raise the number of berths to 12, with its test" if name == "run" else name
+                    named = re.compile("^" + re.escape(wanted).replace("/", "."))
+                    page.get_by_role("link", name=named).first.click()
+                page.wait_for_load_state()
+            before = clicks
+            told[question] = answer in page.inner_text("main")
+    assert [question for question, found in told.items() if not found] == []
 
 
 def test_the_gallery_shows_each_page(browser: Browser, tmp_path: Path) -> None:

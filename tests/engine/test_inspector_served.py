@@ -13,6 +13,8 @@ import re
 import signal
 import socket
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
@@ -229,6 +231,33 @@ def test_a_statement_that_would_write_or_has_no_end_is_refused(place: Served, mo
         ):
             assert told in client.get("/sql", params={"q": statement}).text
         assert "500 rows, cut there" in client.get("/sql", params={"q": f"{endless.replace('count(*)', 'i')}"}).text
+
+
+def test_a_turn_names_what_was_demoted_for_its_packet(place: Served) -> None:
+    with place.client as client:
+        page = client.get("/turn?run=tight&turn=2").text
+    assert "demoted so that the packet fits" in page
+    assert "packet too long" in page
+
+
+def test_no_page_waits_for_a_statement(place: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    from engine.inspector.pages import query
+
+    monkeypatch.setattr(query, "SECONDS", 2.0)
+    ended: list[str] = []
+
+    def ask(name: str, address: str) -> None:
+        with place.client as client:
+            assert client.get(address).status_code == 200
+        ended.append(name)
+
+    endless = "with+recursive+n(i)+as+(select+1+union+all+select+i%2B1+from+n)+select+count(*)+from+n"
+    statement = threading.Thread(target=ask, args=("statement", f"/sql?q={endless}"))
+    statement.start()
+    time.sleep(0.5)  # it is under way
+    ask("page", "/run?run=demo")
+    statement.join()
+    assert ended == ["page", "statement"]
 
 
 def test_three_turns_that_somebody_has_changed_are_named(tmp_path: Path) -> None:

@@ -101,7 +101,14 @@ def showcase(folder: Path) -> Path:
                 "values (?, ?, 32768, 'client', now())",
                 (alias, actual),
             )
-        db.run("Raise the number of berths to 12, with its test", run="berths", model="careful", yolo=True, **options)
+        db.run(
+            "Raise the number of berths to 12, with its test",
+            run="berths",
+            model="careful",
+            yolo=True,
+            accept_command="grep -q 12 harbour/berths.py",
+            **options,
+        )
         db.run("Review the package", run="review", model="lead", max_depth=1, yolo=True, **options)
         db.run_workflow(folder / "release.yaml", run="release", model="step", root=folder / "harbour")
         db.run("Make Grace the owner in the README", run="owner", model="asks", **options)

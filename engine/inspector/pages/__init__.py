@@ -30,3 +30,6 @@ PAGES: Mapping[str, Page] = {
     "proposals": proposals.page,
     "sql": query.page,
 }
+
+APART = frozenset(("sql", "record"))
+"""Pages that may take long; others do not wait for them."""

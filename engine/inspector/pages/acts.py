@@ -24,6 +24,7 @@ _THREADS = """
 """
 _ACTED = "select * from thread_log where run = ? order by event_id desc limit 300"
 _POLICIES = "select * from policies order by level, policy_id limit 200"
+_VERDICTS = "select * from acceptances where run = ? order by turn, attempt limit 200"
 _DECIDED = """
     select d.* from decisions as d where d.run = ? order by d.decided_at desc limit 300
 """
@@ -39,5 +40,6 @@ def page(db: Database, asked: dict[str, str]) -> dict[str, Any]:
         "threads": db.rows(_THREADS, (run["run"],)),
         "acted": db.rows(_ACTED, (run["run"],)),
         "policies": db.rows(_POLICIES),
+        "verdicts": db.rows(_VERDICTS, (run["run"],)),
         "decided": db.rows(_DECIDED, (run["run"],)),
     }

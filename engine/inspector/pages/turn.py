@@ -72,6 +72,9 @@ _FILLED = """
     select category, visibility, path, tokens, written
     from context_at where run = ? and turn = ? order by tokens desc limit 300
 """
+_DEMOTED = (
+    "select path, became, reason, tokens from demoted_entries where run = ? and turn = ? order by tokens desc limit 300"
+)
 _STORY = """
     select s.*, n.name as word from run_story as s left join statuses as n on n.code = s.status
     where s.run = ? and s.turn = ? and s.kind in ('command', 'note') order by s.step
@@ -104,6 +107,7 @@ def page(db: Database, asked: dict[str, str]) -> dict[str, Any]:
         "packet_diff": difference(earlier, packet, f"turn {before}", f"turn {number}") if before is not None else [],
         "changed": [] if before is None else db.rows(_CHANGED, (run["run"], before, number)),
         "filled": db.rows(_FILLED, (run["run"], number)),
+        "demoted": db.rows(_DEMOTED, (source, number)),
         "story": story,
         "decisions": grouped(db.rows(_DECISIONS, (source, number)), "ordinal"),
     }
