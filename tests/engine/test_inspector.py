@@ -71,6 +71,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of the gallery."""
+    return showcase(tmp_path_factory.mktemp("day"))
+
+
 @contextmanager
 def opened(browser: Browser, place: Served, **options: Any) -> Iterator[Page]:
     """A page that has come in; whatever it loads from elsewhere, breaks its policy or fails in a script is an error."""
@@ -292,8 +298,8 @@ QUESTIONS = {
 """The questions of an auditor: what is clicked from the page of all runs on, and what stands there then."""
 
 
-def test_an_auditor_finds_the_answers_in_three_clicks(browser: Browser, tmp_path: Path) -> None:
-    with served(showcase(tmp_path)) as place, opened(browser, place) as page:
+def test_an_auditor_finds_the_answers_in_three_clicks(browser: Browser, day: Path) -> None:
+    with served(day) as place, opened(browser, place) as page:
         told, before = {}, ""
         page.set_viewport_size({"width": 1280, "height": 6_000})  # what is below the window is not laid out
         for question, (clicks, answer) in QUESTIONS.items():
@@ -311,9 +317,9 @@ def test_an_auditor_finds_the_answers_in_three_clicks(browser: Browser, tmp_path
     assert [question for question, found in told.items() if not found] == []
 
 
-def test_the_gallery_shows_each_page(browser: Browser, tmp_path: Path) -> None:
+def test_the_gallery_shows_each_page(browser: Browser, day: Path, tmp_path: Path) -> None:
     folder = Path(os.environ.get("ENGINE_GALLERY") or tmp_path)
     pages = gallery.PAGES if "ENGINE_GALLERY" in os.environ else dict(list(gallery.PAGES.items())[5:7])
-    pictures = gallery.gallery(browser, folder, pages)
+    pictures = gallery.gallery(browser, day, folder, pages)
     assert len(pictures) == len(pages) * len(gallery.THEMES)
     assert all(picture.read_bytes()[8:12] == b"WEBP" and picture.stat().st_size > 4_000 for picture in pictures)

@@ -10,6 +10,7 @@ from tests.browser import chromium
 from .drawing import terminal, way
 from .gallery import PAGES, gallery
 from .session import session
+from .showcase import showcase
 
 HERE = Path(__file__).parent
 SHOWN = {"run": "run-light", "turn": "turn-dark"}
@@ -22,7 +23,7 @@ def main() -> None:
         (HERE / "session.svg").write_text(terminal(session(Path(folder))), encoding="utf-8")
     (HERE / "turn.svg").write_text(way(), encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="pictures-") as folder, chromium() as browser:
-        for path in gallery(browser, Path(folder), {name: PAGES[name] for name in SHOWN}):
+        for path in gallery(browser, showcase(Path(folder)), Path(folder), {name: PAGES[name] for name in SHOWN}):
             if path.stem in SHOWN.values():
                 (HERE / f"inspector-{path.name.partition('-')[0]}.webp").write_bytes(path.read_bytes())
 

@@ -34,10 +34,10 @@ PAGES = {
 THEMES: dict[str, Any] = {"light": (1280, 800), "dark": (1280, 800), "small": (400, 800)}
 
 
-def gallery(browser: Browser, folder: Path, pages: dict[str, str] = PAGES) -> list[Path]:
-    """Write a picture of each page in light, dark and at 400 px, as WebP; the paths."""
+def gallery(browser: Browser, file: Path, folder: Path, pages: dict[str, str] = PAGES) -> list[Path]:
+    """Write a picture of each page of the showcase `file` in light, dark and at 400 px, as WebP; the paths."""
     written = []
-    with tempfile.TemporaryDirectory(prefix="gallery-") as place, served(showcase(Path(place))) as server:
+    with served(file) as server:
         for theme, (width, height) in THEMES.items():
             scheme: Any = "dark" if theme == "dark" else "light"
             with browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme) as context:
@@ -59,8 +59,8 @@ def gallery(browser: Browser, folder: Path, pages: dict[str, str] = PAGES) -> li
 def main(folder: Path) -> None:
     """Write the gallery into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    with chromium() as browser:
-        gallery(browser, folder)
+    with tempfile.TemporaryDirectory(prefix="gallery-") as place, chromium() as browser:
+        gallery(browser, showcase(Path(place)), folder)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engine.cli.databases import open_to_read, open_unasked
+from engine.cli.databases import look_at, open_to_read, open_unasked
 from engine.cli.options import DbOption
 from engine.cli.run_argument import run_or_latest
 from engine.functions.counts import counted
@@ -60,7 +60,8 @@ def web(
     from engine.inspector.serving import serve
 
     paths = list(places([Path(each) for each in files or []], db))
-    _open_each(paths)
+    if len(paths) == 1:
+        look_at(paths[0]).close()  # what is wrong with it is said now; one of many says it on its page
 
     def to_write(path: Path) -> Database:
         return open_unasked(path, Path.cwd())
@@ -74,14 +75,6 @@ def web(
             webbrowser.open(address)
 
     serve(paths, to_write, port, told)
-
-
-def _open_each(paths: list[Path]) -> None:
-    """Say now what is wrong with a file."""
-    from engine.cli.databases import look_at
-
-    for path in paths:
-        look_at(path).close()
 
 
 def _export(folder: Path, named: list[str], db: Path | None) -> None:
