@@ -63,7 +63,7 @@ def test_the_wheel_holds_all_sql_and_templates(wheel: Path) -> None:
         packed = set(archive.namelist())
     for folder, kinds in (
         ("sql", ("*.sql",)),
-        ("templates", ("*.md", "*.j2", "*.yaml", "*.jsonc")),
+        ("templates", ("*.md", "*.j2", "*.yaml", "*.jsonc", "*.css", "*.js", "*.svg")),
         ("functions", ("*.py",)),
     ):
         files = {path.relative_to(ROOT) for kind in kinds for path in (ROOT / folder).rglob(kind)}

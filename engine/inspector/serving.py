@@ -29,6 +29,7 @@ from .files import Files
 from .guard import Guard, secret
 from .live import Watcher, newest
 from .pages import APART, PAGES
+from .pages.query import download
 from .places import ServedPlaces
 from .writing import Opener, decide, digest, prompt
 
@@ -54,6 +55,7 @@ class Inspector:
             routes=[
                 *(Route(f"/{name}", self._page, methods=["GET"], name=name or "home") for name in PAGES),
                 Route("/text", self._text, methods=["GET"]),
+                Route("/rows", self._rows, methods=["GET"]),
                 Route("/events", self._events, methods=["GET"]),
                 Route("/static/{name}", _asset, methods=["GET"]),
                 *(Route(f"/{name}", self._write, methods=["POST"]) for name in _WRITES),
@@ -114,6 +116,17 @@ class Inspector:
         file = self.files[_number(given.get("db", "0"))]
         body = file.look(lambda db: db.value("select body from contents where id = ?", (number,)))
         return Response(body or "", media_type="text/plain; charset=utf-8")
+
+    async def _rows(self, request: Request) -> Response:
+        """The rows of a statement, as a file to keep."""
+        return await run_in_threadpool(self._downloaded, request)
+
+    def _downloaded(self, request: Request) -> Response:
+        given = request.query_params
+        form = "json" if given.get("form") == "json" else "csv"
+        file = self.files[_number(given.get("db", "0"))]
+        body, kind = file.look(lambda db: download(db, given.get("q", ""), form), apart=True)
+        return Response(body, media_type=kind, headers={"content-disposition": f"attachment; filename=rows.{form}"})
 
     async def _events(self, request: Request) -> Response:
         file = self.files[_number(request.query_params.get("db", "0"))]

@@ -9,6 +9,8 @@ spec: @inspector @inspector_pages @inspector_access @inspector_writes @inspector
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import signal
 import socket
@@ -231,6 +233,17 @@ def test_a_statement_that_would_write_or_has_no_end_is_refused(place: Served, mo
         ):
             assert told in client.get("/sql", params={"q": statement}).text
         assert "500 rows, cut there" in client.get("/sql", params={"q": f"{endless.replace('count(*)', 'i')}"}).text
+
+
+def test_rows_can_be_kept_and_are_no_formula(place: Served) -> None:
+    asked = {"q": "select '=1+1' as a, x'00ff' as b, null as c, -2 as d, 'é,\"\n' as e"}
+    with place.client as client:
+        table, rows = client.get("/rows", params=asked), client.get("/rows", params={**asked, "form": "json"})
+        refused = client.get("/rows", params={"q": "delete from runs"})
+    assert list(csv.reader(io.StringIO(table.text))) == [[*"abcde"], ["'=1+1", "x'00ff'", "", "-2", 'é,"\n']]
+    assert rows.json() == [{"a": "=1+1", "b": "x'00ff'", "c": None, "d": -2, "e": 'é,"\n'}]
+    assert table.headers["content-disposition"] == "attachment; filename=rows.csv"
+    assert refused.status_code == 403
 
 
 def test_a_turn_names_what_was_demoted_for_its_packet(place: Served) -> None:

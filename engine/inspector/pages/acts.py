@@ -26,7 +26,7 @@ _ACTED = "select * from thread_log where run = ? order by event_id desc limit 30
 _POLICIES = "select * from policies order by level, policy_id limit 200"
 _VERDICTS = "select * from acceptances where run = ? order by turn, attempt limit 200"
 _DECIDED = """
-    select d.* from decisions as d where d.run = ? order by d.decided_at desc limit 300
+    select d.* from decisions as d where d.run = ? order by d.decided_at desc, d.proposal_id desc limit 300
 """
 
 

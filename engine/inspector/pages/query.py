@@ -5,6 +5,9 @@ spec: @inspector_pages
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -49,8 +52,31 @@ def page(db: Database, asked: dict[str, str]) -> dict[str, Any]:
     }
 
 
+def download(db: Database, statement: str, form: str) -> tuple[str, str]:
+    """The rows of the statement as a text and its media type: `form` is csv or json. Raises what `answer` raises."""
+    found = answer(db, statement, limit=ROWS, seconds=SECONDS)
+    if form == "json":
+        return json.dumps(found.dicts(), ensure_ascii=False, indent=1, default=_told), "application/json"
+    told = io.StringIO()
+    writer = csv.writer(told)
+    writer.writerow(found.columns)
+    writer.writerows([_safe(value) for value in row] for row in found.rows)
+    return told.getvalue(), "text/csv; charset=utf-8"
+
+
+def _safe(value: object) -> object:
+    """A spreadsheet takes a text for a formula if it begins like one; an apostrophe makes it a text again."""
+    if isinstance(value, bytes):
+        return _told(value)
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def _told(value: object) -> str:
+    return f"x'{value.hex()}'" if isinstance(value, bytes) else str(value)
+
+
 def _cell(value: object) -> str | None:
     if value is None:
         return None
-    text = f"x'{value.hex()}'" if isinstance(value, bytes) else str(value)
+    text = _told(value)
     return text if len(text) <= CELL else f"{text[:CELL]}… ({len(text):,} characters)"
