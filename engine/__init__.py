@@ -12,6 +12,7 @@ __all__ = [
     "Conflict",
     "Context",
     "Database",
+    "Difference",
     "EngineError",
     "Entry",
     "Event",
@@ -28,6 +29,7 @@ __all__ = [
     "PermissionDenied",
     "Picture",
     "Proposal",
+    "Replay",
     "Result",
     "Retry",
     "Run",
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from engine.api.streams import Stream
     from engine.history.undo_results import FileChange, Undone
     from engine.processes.outputs import Output
+    from engine.replay.results import Difference, Replay
     from engine.schema.registration import register
 
     from .contract import Options, Proposal, Result, Run, json_schema
@@ -100,6 +103,7 @@ else:  # a type checker would take any name for one that this function knows
         "tools.results": ("Entry", "Picture"),
         "tools.toolsets": ("Toolset",),
         "history.undo_results": ("FileChange", "Undone"),
+        "replay.results": ("Difference", "Replay"),
     }
     _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 

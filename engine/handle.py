@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -26,6 +27,18 @@ class Traces(Protocol):
         ...
 
 
+class Recorded(Protocol):
+    """Gives effects the results that were recorded of them, while a run is replayed."""
+
+    def result(self, effect: dict[str, Any], /) -> tuple[Mapping[str, Any], Sequence[tuple[int, str]]] | None:
+        """The columns of `_finish_effect` and the output by channel, None for an effect that is performed."""
+        ...
+
+    def searched(self, run: str, /) -> bool:
+        """Whether the model of `run` was told of the tool search."""
+        ...
+
+
 class Provided(NamedTuple):
     """What the tools of one driving are given, besides what their handle has; None: what that has."""
 
@@ -41,6 +54,7 @@ class Handle(Outputs):
         self.app_tools: AppTools | None = None
         self.app_context: object = None
         self.tracer: Traces | None = None
+        self.recorded: Recorded | None = None
         self.keys: Keys = Keys(files=config)
         self.kept_jobs = KeptJobs()
         super().__init__(path, config=config, **options)
@@ -62,6 +76,10 @@ class Handle(Outputs):
 
         Raises `Conflict` (409) where this one was closed, `ValidationError` (400) for a database in memory.
         """
+        raise NotImplementedError
+
+    def elsewhere(self, path: str | PathLike[str]) -> Handle:
+        """A handle on a copy of the file, with the keys, models and tools of this one; close it."""
         raise NotImplementedError
 
     def _configure(self) -> None:

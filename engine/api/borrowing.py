@@ -35,7 +35,7 @@ class Borrower(Database):
         self.synchronous, self.read_only, self.trust = owner.synchronous, owner.read_only, owner.trust
         self.clock, self.rights, self.config, self.keys = owner.clock, owner.rights, owner.config, owner.keys
         self.app_models, self.app_tools = owner.app_models, owner.app_tools
-        self.app_context, self.tracer = owner.app_context, owner.tracer
+        self.app_context, self.tracer, self.recorded = owner.app_context, owner.tracer, owner.recorded
         self.kept_jobs, self.onlooker = owner.kept_jobs, Onlooker()
         self.identity = pool.identity
         self.clear_errors = ClearErrors(owner.path)

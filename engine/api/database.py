@@ -17,6 +17,7 @@ from engine.handle import Provided
 from engine.history.past import Past
 from engine.history.seals import Seals
 from engine.history.why import Reasons
+from engine.replay.replays import Replays
 from engine.tools.toolsets import own_tools
 from engine.transfer.conversations import Conversations
 from engine.transfer.run_files import RunFiles
@@ -49,6 +50,7 @@ def _all_tools(options: Options) -> object:
 
 
 class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, SharedHandle):
+class Database(Past, WorkflowRuns, RunFiles, Seals, Replays, SharedHandle):
     """An open engine file, with methods for its runs. `engine.open` makes it."""
 
     @expects(prompt="a text", run=_TEXT, **_CALLBACKS)

@@ -14,6 +14,8 @@ from engine.errors import Conflict, ValidationError
 from engine.handle import Handle
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from engine.api.asyncio_handles import Handles
     from engine.api.database import Database
     from engine.api.pool import Pool
@@ -83,6 +85,17 @@ class SharedHandle(Handle):
         db.app_context, db.tracer = self.app_context, self.tracer
         if tools:
             db.use_tools(self.app_tools)
+        return db
+
+    def elsewhere(self, path: str | PathLike[str]) -> Database:
+        """A handle on a copy of the file, with the keys, models and tools of this one; close it."""
+        from engine.api.database import Database
+
+        db = Database(path, synchronous="NORMAL", read_only=False, clock=self.clock, trust=True)
+        db.app_models, db.keys, db.app_context = self.app_models, self.keys, self.app_context
+        # they belong to the handle that this one comes from
+        db.kept_jobs, db._ends_kept_jobs = self.kept_jobs, False
+        db.use_tools(self.app_tools)
         return db
 
     def shared(self) -> Database:

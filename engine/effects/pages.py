@@ -56,10 +56,13 @@ def missing_library() -> str | None:
 
 def offer_search(db: Handle, run: str, lease: str) -> None:
     """Tell models of the tool `search` where this process can search, for as long as it drives the run."""
-    from engine.web.choice import chosen_engine
+    if db.recorded is not None:
+        searches = db.recorded.searched(run)
+    else:
+        from engine.web.choice import chosen_engine
 
-    setting = db.value("select value from settings where name = 'search_engine'")
-    if chosen_engine(setting) is not None:
+        searches = chosen_engine(db.value("select value from settings where name = 'search_engine'")) is not None
+    if searches:
         db.insert("_offer_search", run=run, lease=lease)
 
 

@@ -122,7 +122,7 @@ def first_difference(recorded: Sequence[tuple[Any, ...]], asked: Sequence[Messag
 def _different_line(role: str, recorded: str, asked: str) -> str | None:
     if recorded == asked:
         return None
-    recorded, asked = _without_budget(recorded), _without_budget(asked)
+    recorded, asked = without_budget(recorded), without_budget(asked)
     for number, (before, now) in enumerate(zip_longest(recorded.split("\n"), asked.split("\n")), 1):
         if before is None or now is None or (before != now and without_times(before) != without_times(now)):
             return f"line {number} of the {role} message is {_shown(now, before)}, recorded: {_shown(before, now)}"
@@ -134,7 +134,7 @@ def without_times(text: str) -> str:
     return _TIMES.sub("·", text)
 
 
-def _without_budget(text: str) -> str:
+def without_budget(text: str) -> str:
     """A message without its last section <budget>, whose figures follow from all that stands before it."""
     before, mark, budget = text.rpartition("\n<budget")
     return before + budget.partition("</budget>")[2] if mark else text

@@ -1,0 +1,1 @@
+"""Files with runs of earlier builds, and what makes them."""
