@@ -34,6 +34,10 @@ class Recorded(Protocol):
         """The columns of `_finish_effect` and the output by channel, None for an effect that is performed."""
         ...
 
+    def begins(self, run: str, /) -> None:
+        """Wait until it is the turn of a run that works beside others, before it is driven."""
+        ...
+
     def searched(self, run: str, /) -> bool:
         """Whether the model of `run` was told of the tool search."""
         ...

@@ -49,8 +49,7 @@ def _all_tools(options: Options) -> object:
     return tools_of(options.get("tools"), options["handoffs"])
 
 
-class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, SharedHandle):
-class Database(Past, WorkflowRuns, RunFiles, Seals, Replays, SharedHandle):
+class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Replays, SharedHandle):
     """An open engine file, with methods for its runs. `engine.open` makes it."""
 
     @expects(prompt="a text", run=_TEXT, **_CALLBACKS)

@@ -173,6 +173,8 @@ class Driver:
 
     def _drive(self) -> None:
         self._db.expect_no_transaction()
+        if self._db.recorded is not None:
+            self._db.recorded.begins(self._run)
         with self._db.driven(), ExitStack() as held:
             held.callback(self._lease.release)
             with self._db.working():

@@ -116,13 +116,19 @@ class Answers(AppModels):
             raise self._stopped() from None
         return self._completion(recorded)
 
+    def await_first(self, run: str) -> None:
+        """Wait until what was answered before the first packet of a run has come to rest."""
+        if self.order and self.recording.id_of(run) is not None:
+            self._await(run, self.recording.answered_before_first(run, self.order))
+
     def _wait(self, run: str, turn: int) -> None:
         """Wait until what was answered before this turn in the record has come to rest: children work side by side."""
-        if not self.order or self.parted is not None or (run, turn) not in self.order[1:]:
-            return
-        before = self.order[self.order.index((run, turn)) - 1]
+        if (run, turn) in self.order[1:]:
+            self._await(run, self.order[self.order.index((run, turn)) - 1])
+
+    def _await(self, run: str, before: tuple[str, int] | None) -> None:
         until = time.monotonic() + _PATIENCE_S
-        while before[0] != run and self.parted is None and time.monotonic() < until:
+        while before is not None and before[0] != run and self.parted is None and time.monotonic() < until:
             if self.recording.db.value(_AT_REST, {"run": before[0], "turn": before[1]}):
                 return
             time.sleep(_LOOK_S)

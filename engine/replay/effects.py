@@ -80,6 +80,10 @@ class Effects:
             self._bring_entries(at, effect)
         return columns, found["output"]
 
+    def begins(self, run: str, /) -> None:
+        """Wait until what was answered before the first packet of a run has come to rest."""
+        self._answers.await_first(run)
+
     def searched(self, run: str, /) -> bool:
         """Whether the first packet of the run tells of the tool search."""
         return "search" in self._recording.told_tools(run)

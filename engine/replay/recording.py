@@ -150,6 +150,14 @@ _ORDER = """
     where r.top = ?
     order by v.id
 """
+_ANSWERED_BEFORE = """
+    select count(*)
+    from children as k
+    join turns as f on f.run_id = k.run_id
+    join tree_runs as r on r.top = (select alias from runs where id = k.root_run_id)
+    join events as v on v.run_id = r.run_id and v.kind = 'turn.answered' and v.id < f.seen_at
+    where k.run_id = :run and f.sequence = (select min(sequence) from turns where run_id = :run)
+"""
 _ABORTED = """
     with recursive above (run_id, loop_id, level) as (
         select run_id, loop_id, 0
@@ -241,6 +249,11 @@ class Recording:
         """The answers of the tree below `top` in the order in which they came: run and turn."""
         names = {number: name for name, number in self.names(top).items()}
         return [(names[run_id], turn) for run_id, turn in self.db.tuples(_ORDER, (top,))]
+
+    def answered_before_first(self, run: str, order: list[tuple[str, int]]) -> tuple[str, int] | None:
+        """Of the answers in `order` the last one that came before the first packet of a run."""
+        answered = self.db.value(_ANSWERED_BEFORE, {"run": self.id_of(run)})
+        return order[answered - 1] if answered else None
 
     def names(self, top: str) -> dict[str, int]:
         """The numbers of the recorded runs below `top` by the names that they had."""

@@ -179,7 +179,7 @@ def forged(db: engine.Database, folder: Path, *statements: str) -> engine.Databa
     path = folder / "forged.db"
     db.execute("vacuum into ?", (str(path),))
     forger = engine.open(path, trust=True)
-    names = "select name from sqlite_schema where type = 'trigger' and tbl_name in ('commands', 'turns') and name like '%keep%'"
+    names = "select name from sqlite_schema where type = 'trigger' and name glob '*__keep_*'"
     for (name,) in forger.tuples(names):
         forger.execute(f'drop trigger "{name}"')
     for statement in statements:

@@ -1,7 +1,7 @@
 """Makes the kept file anew: `python -m tests.kept.make`. It is compressed and holds a run of each kind, in one folder.
 
-1. work: two prompts, edits, shell commands, a file that somebody else changed between them. 2. decided: accepted, replaced and
-rejected proposals, a question. 3. children: three runs below one, one of which fails.
+1. work: two prompts, edits, shell commands, a file that somebody else changed between them. 2. decided: accepted, replaced
+and rejected proposals, a question. 3. children: three runs below one, one of which fails.
 
 spec: @kept_runs
 """
@@ -74,6 +74,7 @@ def decided(db: engine.Database, root: Path) -> None:
 
 
 def children(db: engine.Database, root: Path) -> None:
+    db.execute("update settings set value = '1' where name = 'max_parallel_children'")
     tasks = "".join(f"<subtask>{task}</subtask>" for task in ("Count rows", "Write a.txt", "Fail"))
     parts = {
         "children": [tasks + ON, f'<get path="a.txt"/>{ON}', DONE],
