@@ -19,7 +19,7 @@ from .results import Difference
 if TYPE_CHECKING:
     from engine.models.protocol import Model
 
-    from .recording import Recording, Turn
+    from .recording import Moment, Recording, Turn
 
 _ASKING = """
     select t.sequence, t.refused
@@ -29,20 +29,22 @@ _ASKING = """
     order by t.sequence desc
     limit 1
 """
-_AT_REST = """
+_HAS_COME = """
     select 1
     from runs as r
-    join turns as t on t.run_id = r.id and t.sequence = :turn
+    join turns as t on t.run_id = r.id and t.sequence >= :turn
     join loops as l on l.id = t.loop_id
     left join children as k on k.run_id = r.id and k.loop_id = l.id
     left join effects as e on e.id = k.effect_id
     where r.alias = :run
         and case
+            when t.sequence > :turn or not :is_answer then t.seen_at is not null
             when t.phase = 'judged' then l.status in (100, 102) or e.state is null or e.state not in ('pending', 'started')
             else exists (select 1 from effects as f where f.turn_id = t.id and f.state in ('pending', 'started'))
                 or exists (select 1 from proposals as p where p.turn_id = t.id and p.state = 'proposed')
         end
 """
+"""Whether a packet was made, or what an answer said is done."""
 _PATIENCE_S = 2.0
 """How long an answer waits for another one; the record may not tell of what came between."""
 _LOOK_S = 0.002
@@ -72,8 +74,8 @@ class Answers(AppModels):
         self.refusal: Exception | None = None
         self.ended: tuple[str, int] | None = None
         """The run and the turn for which the record has no answer, because its run was stopped there."""
-        self.order: list[tuple[str, int]] = []
-        """The answers of runs that worked side by side, in the order in which they came."""
+        self.order: list[Moment] = []
+        """The packets and answers of runs that worked side by side, in the order in which they came."""
         self._lock = threading.Lock()
 
     def find(self, name: str) -> Model:
@@ -91,7 +93,7 @@ class Answers(AppModels):
         Raises the `ModelError` that was recorded, and `Stopped` where the replay ends.
         """
         turn, refused = self.recording.db.tuples(_ASKING, (request.run,))[0]
-        self._wait(request.run, turn)
+        self.await_moment(request.run, turn, "answer")
         with self._lock:
             if self.parted is not None:
                 return None
@@ -116,22 +118,20 @@ class Answers(AppModels):
             raise self._stopped() from None
         return self._completion(recorded)
 
-    def await_first(self, run: str) -> None:
-        """Wait until what was answered before the first packet of a run has come to rest."""
-        if self.order and self.recording.id_of(run) is not None:
-            self._await(run, self.recording.answered_before_first(run, self.order))
-
-    def _wait(self, run: str, turn: int) -> None:
-        """Wait until what was answered before this turn in the record has come to rest: children work side by side."""
-        if (run, turn) in self.order[1:]:
-            self._await(run, self.order[self.order.index((run, turn)) - 1])
-
-    def _await(self, run: str, before: tuple[str, int] | None) -> None:
+    def await_moment(self, run: str, turn: int | None, what: str) -> None:
+        """Wait until what came before a moment of the record has come: children work side by side. None: the first turn."""
+        ends = (at for at, each in enumerate(self.order) if each.run == run and turn in (None, each.turn))
+        end = next((at for at in ends if self.order[at].what == what), 0)
+        before = {each.run: each for each in self.order[:end] if each.run != run}
         until = time.monotonic() + _PATIENCE_S
-        while before is not None and before[0] != run and self.parted is None and time.monotonic() < until:
-            if self.recording.db.value(_AT_REST, {"run": before[0], "turn": before[1]}):
-                return
-            time.sleep(_LOOK_S)
+        while before and self.parted is None and time.monotonic() < until:
+            before = {name: each for name, each in before.items() if not self._has_come(each)}
+            if before:
+                time.sleep(_LOOK_S)
+
+    def _has_come(self, moment: Moment) -> bool:
+        which = {"run": moment.run, "turn": moment.turn, "is_answer": moment.what == "answer"}
+        return bool(self.recording.db.value(_HAS_COME, which))
 
     def stop_at(self, run: str, turn: int) -> Stopped:
         """What is raised where the record of a run was stopped by somebody."""

@@ -81,8 +81,8 @@ class Effects:
         return columns, found["output"]
 
     def begins(self, run: str, /) -> None:
-        """Wait until what was answered before the first packet of a run has come to rest."""
-        self._answers.await_first(run)
+        """Wait until what came before the first packet of a run has come."""
+        self._answers.await_moment(run, None, "packet")
 
     def searched(self, run: str, /) -> bool:
         """Whether the first packet of the run tells of the tool search."""

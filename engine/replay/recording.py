@@ -131,32 +131,33 @@ _NAMED = """
     order by v.id
 """
 _ORDER = """
-    select t.run_id, t.sequence
-    from tree_runs as r
-    join turns as t on t.run_id = r.run_id
-    join loops as l on l.id = t.loop_id
-    -- a turn without an answer ended with its loop
-    join events as v on v.id = coalesce(
-        (select e.id from events as e where e.turn_id = t.id and e.kind = 'turn.answered'),
-        (
-            select min(e.id)
-            from events as e
-            where e.run_id = t.run_id
-                and e.kind = 'loop.status'
-                and e.detail ->> '$.loop' = l.sequence
-                and e.detail ->> '$.to' not in (100, 102, 202)
-        )
+    with steps (run_id, loop_id, turn_id, turn, seen_at) as (
+        select t.run_id, t.loop_id, t.id, t.sequence, t.seen_at
+        from tree_runs as r
+        join turns as t on t.run_id = r.run_id
+        where r.top = ?
     )
-    where r.top = ?
-    order by v.id
-"""
-_ANSWERED_BEFORE = """
-    select count(*)
-    from children as k
-    join turns as f on f.run_id = k.run_id
-    join tree_runs as r on r.top = (select alias from runs where id = k.root_run_id)
-    join events as v on v.run_id = r.run_id and v.kind = 'turn.answered' and v.id < f.seen_at
-    where k.run_id = :run and f.sequence = (select min(sequence) from turns where run_id = :run)
+    select run_id, turn, 'packet' as what, seen_at as clock
+    from steps
+    where seen_at is not null
+    union all
+    select
+        s.run_id, s.turn, 'answer',
+        coalesce(
+            (select e.id from events as e where e.turn_id = s.turn_id and e.kind = 'turn.answered'),
+            -- a turn without an answer ended with its loop
+            (
+                select min(e.id)
+                from events as e
+                join loops as l on l.id = s.loop_id
+                where e.run_id = s.run_id
+                    and e.kind = 'loop.status'
+                    and e.detail ->> '$.loop' = l.sequence
+                    and e.detail ->> '$.to' not in (100, 102, 202)
+            ), 9e18
+        )
+    from steps as s
+    order by 4, 3 desc
 """
 _ABORTED = """
     with recursive above (run_id, loop_id, level) as (
@@ -176,6 +177,14 @@ _ABORTED = """
     limit 1
 """
 _TOUCHES_OTHERS = "select action from commands where run_id = ? and action in ('undo', 'redo', 'rewind') limit 1"
+
+
+class Moment(NamedTuple):
+    """When the packet of a turn was made, or its answer came: `what` is packet or answer."""
+
+    run: str
+    turn: int
+    what: str
 
 
 class Turn(NamedTuple):
@@ -245,15 +254,10 @@ class Recording:
             )
         ]
 
-    def order(self, top: str) -> list[tuple[str, int]]:
-        """The answers of the tree below `top` in the order in which they came: run and turn."""
+    def order(self, top: str) -> list[Moment]:
+        """The packets and the answers of the tree below `top`, in the order in which they came."""
         names = {number: name for name, number in self.names(top).items()}
-        return [(names[run_id], turn) for run_id, turn in self.db.tuples(_ORDER, (top,))]
-
-    def answered_before_first(self, run: str, order: list[tuple[str, int]]) -> tuple[str, int] | None:
-        """Of the answers in `order` the last one that came before the first packet of a run."""
-        answered = self.db.value(_ANSWERED_BEFORE, {"run": self.id_of(run)})
-        return order[answered - 1] if answered else None
+        return [Moment(names[run_id], turn, what) for run_id, turn, what, _ in self.db.tuples(_ORDER, (top,))]
 
     def names(self, top: str) -> dict[str, int]:
         """The numbers of the recorded runs below `top` by the names that they had."""
