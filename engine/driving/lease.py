@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 _OTHER = "select 1 from run_leases where run = ? and token is not ?"
 _HOLDER = """
-    select l.holder
+    select l.holder, l.token
     from runs as r
     join _leases_in_force as f on f.run_id = r.id
     join leases as l on l.run_id = r.id
     where r.alias = ?
 """
+_left: set[str] = set()
+"""The tokens of leases that this process could not give back, as on a full disk: their drivers have ended."""
 _RELEASES = 2
 """How often a release is tried; each waits for others who write as long as any statement does."""
 
@@ -93,11 +95,14 @@ class Lease:
         try:
             lease_renewal.let_go(self)
         finally:
+            _left.add(self.token)
             try:
                 self._give_back()
             except KeyboardInterrupt:
                 self._give_back()  # a lease that stays keeps its run from being driven until it expires
+                _left.discard(self.token)
                 raise
+            _left.discard(self.token)
         self.taken = False
 
     def _give_back(self) -> None:
@@ -111,13 +116,15 @@ class Lease:
 
     def _token_of_the_dead(self) -> str | None:
         held = self.db.row("select token, holder from run_leases where run = ?", (self.run,))
-        return str(held["token"]) if held and _is_dead(held["holder"]) else None
+        if held and (held["token"] in _left or _is_dead(held["holder"])):
+            return str(held["token"])
+        return None
 
 
 def is_held(db: Store, run: str) -> bool:
     """Whether a process drives `run`, as far as can be told: one that is provably dead does not."""
-    holder = db.value(_HOLDER, (run,))
-    return holder is not None and not _is_dead(holder)
+    held = db.row(_HOLDER, (run,))
+    return held is not None and held["token"] not in _left and not _is_dead(held["holder"])
 
 
 def _is_dead(told: str) -> bool:
