@@ -80,10 +80,16 @@ class Folder:
             (recording.run_id,),
         )
         assert project is not None, "a run has a project"
-        self.root: str | None = project["root"]
+        # a run that was imported has a folder no more, but its files have their history
+        self.root: str | None = project["root"] or self._asked_root(recording)
         self._scope = f"project:{project['id']}"
         if self.root is not None:
             self._take_over(project["id"])
+
+    def _asked_root(self, recording: Recording) -> str | None:
+        asked = "select max(attributes ->> '$.attributes.root') from commands where run_id = ? and turn_id is null"
+        root: str | None = self._db.value(asked, (recording.run_id,))
+        return root
 
     def _take_over(self, project: int) -> None:
         """Let the project have the scratch folder; its files are still found by the paths that the old one has."""
@@ -156,7 +162,9 @@ class Folder:
             return picture
         assert self.root is not None, "a project without a folder has no files"
         with suppress(OSError):
-            there: bytes = (Path(self.root) / row["path"]).read_bytes()
+            place = Path(self.root) / row["path"]
+            # a pipe would never end
+            there: bytes = place.read_bytes() if place.is_file() else b""
             if row["hash"] == hashlib.sha256(there).hexdigest():
                 return there
         body: str | None = row["body"]

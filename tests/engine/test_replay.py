@@ -153,6 +153,15 @@ def test_a_run_that_is_not_over_is_replayed_as_far_as_it_went(
     assert (done.difference, done.status) == (None, 202)
 
 
+def test_an_imported_run_is_replayed_without_its_folder(demo: engine.Database, tmp_path: Path) -> None:
+    demo.export_run("demo", tmp_path / "demo.jsonl")
+    (tmp_path / "other").mkdir()
+    with engine.open(tmp_path / "other" / "o.db") as other:
+        other.import_run(tmp_path / "demo.jsonl", trust=True)
+        done = other.replay("demo")
+    assert (done.difference, done.turns) == (None, 6)
+
+
 # 2. what differs is named
 
 
