@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rooms import ROOT
 
-from engine.cli.tree import DAILY, REST, Place
+from engine.cli.tree import GROUPS, Place
 
 PLACES = {
     "sql/": "sql/{}",
@@ -63,10 +63,10 @@ def test_every_folder_belongs_to_a_concept(folder: str) -> None:
     assert sorted(str(path.relative_to(ROOT)) for path in there - listed) == []
 
 
-@pytest.mark.parametrize("group", [*DAILY, *REST])
+@pytest.mark.parametrize("group", [*GROUPS])
 def test_a_command_lies_in_the_folder_of_its_group(group: str) -> None:
     folder = group.partition(" and ")[0].lower().replace(" ", "_")
-    commands = {**DAILY, **REST}[group]
+    commands = GROUPS[group]
     places = [each for command in commands.values() for each in (command, *command.below.values())]
     assert places
     assert {folder_of(each) for each in places} == {folder}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FilesArgument = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="FILE...", help="Databases, or folders of them.", show_default=False),
+    typer.Argument(metavar="FILE...", help="Databases, or folders that contain databases.", show_default=False),
 ]
 
 

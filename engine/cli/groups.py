@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from shutil import get_terminal_size
 from typing import Any
 
 from typer import BadParameter, Typer
@@ -13,7 +14,7 @@ from typer.main import get_command
 
 from engine.terminal.printing import shown_error
 
-from .tree import COMMANDS, DAILY, ELSEWHERE, OPTIONS, Place
+from .tree import COMMANDS, ELSEWHERE, FIRST, OPTIONS, Place
 from .values import take_as_given
 
 _WRONG_USAGE: Any = BadParameter.__mro__[1]
@@ -23,6 +24,12 @@ CLICK = _WRONG_USAGE.__module__.rpartition(".")[0]
 
 SENTENCE = 500
 """Characters of a first sentence; it is not cut."""
+
+MORE = (
+    "'engine COMMAND -h' explains a command. 'engine help --all' lists all commands. 'engine help WORD' finds commands "
+    "by a word."
+)
+"""What the first screen says of the other commands."""
 
 _MEANT = {
     "int_parsing": "{value!r} is not a whole number",
@@ -53,9 +60,13 @@ class _Nearest(TyperGroup):
         near = [meant] if meant else get_close_matches(name.lower(), names, 1, _NEAR)
         if near:
             return f"did you mean '{ctx.command_path} {near[0]}'?"
-        return f"there are {', '.join(names)}" if len(names) <= _FEW else f"'{ctx.command_path} -h' lists them"
+        if len(names) <= _FEW:
+            return f"the commands are {', '.join(names)}"
+        return "'engine help --all' lists all commands" if ctx.parent is None else f"'{ctx.command_path} -h' lists them"
 
 
+_NARROW = 52
+"""Columns; click lays out no help that is narrower."""
 _NEAR = 0.6
 """From this likeness on a name is taken for a slip."""
 _MANY = 10
@@ -101,7 +112,9 @@ class Grouped(Lazy):
     below = COMMANDS
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        """Read the command line as far as the command."""
+        """Read the command line as far as the command; on a narrow terminal the help is as narrow."""
+        if (columns := get_terminal_size().columns) < _NARROW:
+            options["terminal_width"] = max(columns, 20)
         with _readable_errors():
             return super().make_context(*args, **options)
 
@@ -112,11 +125,11 @@ class Grouped(Lazy):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - click's own signature
         """Write a list for each group, with the first columns aligned over all of them."""
-        width = max(len(name) for places in DAILY.values() for name in places)
-        for title, places in DAILY.items():
-            write_list(formatter, title, places, width)
+        width = max(len(name) for names in FIRST.values() for name in names)
+        for title, names in FIRST.items():
+            write_list(formatter, title, {name: COMMANDS[name] for name in names}, width)
         formatter.write_paragraph()
-        formatter.write_text("'engine COMMAND -h' explains a command. 'engine help --all' lists every command.")
+        formatter.write_text(MORE)
 
 
 def write_list(formatter: Any, title: str, places: Mapping[str, Place], width: int) -> None:

@@ -45,14 +45,15 @@ def _engine(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=lambda on: _version(on))
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error, as ENGINE_DEBUG=1 does.")
+        bool,
+        typer.Option("--debug", help="If a command fails, show the traceback. ENGINE_DEBUG=1 has the same effect."),
     ] = False,
 ) -> None:
-    """An LLM agent engine that lives in one SQLite file.
+    """Run LLM agents and keep everything in one SQLite file.
 
     \b
     Examples:
-      engine run "Which port does the server listen on?"
+      engine run "Which port is used?"
       engine log
       engine doctor
     """

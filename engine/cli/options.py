@@ -20,7 +20,9 @@ DbOption = Annotated[
 ]
 RootOption = Annotated[
     Path | None,
-    typer.Option("--root", metavar="FOLDER", readable=False, help="The folder to work in; default: this one."),
+    typer.Option(
+        "--root", metavar="FOLDER", readable=False, help="The folder to work in; default: the current folder."
+    ),
 ]
 ModelOption = Annotated[
     str | None,
@@ -39,7 +41,7 @@ UtcOption = Annotated[bool, typer.Option("--utc", help="Show times in UTC.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 OutputOption = Annotated[
     str,
-    typer.Option("--output", metavar="FORM", help="Print text, json, or stream-json: each event as a line of JSON."),
+    typer.Option("--output", metavar="FORM", help="Print text, json, or stream-json (one JSON object per event)."),
 ]
 KeepOutputOption = Annotated[
     Path | None,
@@ -47,32 +49,35 @@ KeepOutputOption = Annotated[
         "--keep-output",
         metavar="FILE",
         readable=False,
-        help="Append the output of shell commands to this file, outside of the folder.",
+        help="Also append the output of shell commands to FILE, which must be outside the working folder.",
     ),
 ]
 WaitOption = Annotated[
     bool,
-    typer.Option("--wait/--no-wait", help="Wait for background commands that were kept, or stop them."),
+    typer.Option(
+        "--wait/--no-wait", help="At the end, wait for commands that still run in the background, or stop them."
+    ),
 ]
 KeyFromOption = Annotated[
     list[str] | None,
     typer.Option(
         "--key-from",
         metavar="PROVIDER=SOURCE",
-        help="Where to read that provider's key: env:VARIABLE, file:PATH, .env, project or user.",
+        help="Where to read the key of a provider: env:VARIABLE, file:PATH, .env, project or user.",
         autocompletion=complete_key_source,
     ),
 ]
 DemoOption = Annotated[
     bool,
-    typer.Option("--demo", help="Hide parts of paths and the names in the setting demo_names."),
+    typer.Option("--demo", help="For screen sharing: hide parts of paths, and the names in the setting demo_names."),
 ]
 EffortOption = Annotated[
     str | None,
     typer.Option(
         "--effort",
         metavar="LEVEL",
-        help="How hard the model thinks: none, minimal, low, medium, high, xhigh or max. The run keeps it.",
+        help="How hard the model thinks: none, minimal, low, medium, high, xhigh or max. Also used for later "
+        "prompts of the run.",
         autocompletion=complete_effort,
     ),
 ]
@@ -86,6 +91,6 @@ def is_alone(context: typer.Context, *options: object) -> bool:
     return not context.invoked_subcommand
 
 
-GlobalOption = Annotated[bool, typer.Option("--global", help="Use it in every folder of this database.")]
+GlobalOption = Annotated[bool, typer.Option("--global", help="Apply it to every folder of this database.")]
 
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -25,7 +25,7 @@ Destination = Annotated[
     str,
     typer.Argument(
         metavar="TO",
-        help="The new path. An entry or file that has this path is replaced.",
+        help="The new path. An existing entry or file at this path is replaced.",
         autocompletion=complete_path,
     ),
 ]
@@ -48,7 +48,9 @@ order by k.path
 
 
 def found(db: Database, run: str, path: str) -> tuple[bool, list[Row]]:
-    """Whether `path` is a glob, and the entries that it finds, at least one; raises `NotFound` (404) where there is none."""
+    """Whether `path` is a glob, and the entries that it finds, at least one; raises `NotFound` (404) where there is
+    none.
+    """
     from engine.errors import NotFound, ValidationError
 
     named = {"run": run, "path": path}

@@ -38,33 +38,35 @@ _ALLOW = {
         "decide.policy", "app", "Choose which shell commands are refused, accepted, or always need your decision."
     ),
     "grants": Place("decide.grants", "grants", "List or revoke your grants, the permissions for later proposals."),
-    "threads": Place("decide.threads", "app", "Rules that block or request steps, such as reading before changing."),
+    "threads": Place(
+        "decide.threads", "app", "Make the model keep to steps, such as reading a file before changing it."
+    ),
 }
 _SERVE = {
-    "acp": Place("automate.serve", "acp", "Serve an editor by the Agent Client Protocol (ACP)."),
-    "rpc": Place("automate.rpc", "rpc", "Serve runs to other programs by JSON-RPC over WebSocket."),
-    "adapter": Place("automate.serve", "adapter", "Serve runs by the protocol of an adapter."),
+    "acp": Place("automate.serve", "acp", "Let an editor use the engine by the Agent Client Protocol (ACP)."),
+    "rpc": Place("automate.rpc", "rpc", "Let other programs use the engine by JSON-RPC over WebSocket."),
+    "adapter": Place("automate.serve", "adapter", "Let other programs use the engine by the protocol of an adapter."),
 }
 
-DAILY: Mapping[str, Mapping[str, Place]] = {
+GROUPS: Mapping[str, Mapping[str, Place]] = {
     "Work": {
         "run": Place("work.run", "run", "Run an agent on PROMPT and print its answer."),
         "chat": Place("work.chat", "chat", "Talk with an agent at the terminal, prompt by prompt."),
         "resume": Place("work.resume", "resume", "Continue a run that stopped before its end."),
-        "abort": Place("work.abort", "abort", "Abort the active prompt of a run, also in another process."),
+        "abort": Place("work.abort", "abort", "Abort the active prompt of a run, even if another process runs it."),
     },
     "Look": {
         "runs": Place("look.runs", "runs", "List, name, archive and remove runs.", _RUNS),
         "show": Place("look.show", "show", "Show a run: its prompts, answers, rules, turns and decisions."),
         "log": Place("look.log", "log", "Print a run as a story: the prompt, what was done, the answer."),
-        "why": Place("look.why", "why", "Say why something in a run is as it is, and which rows say so."),
+        "why": Place("look.why", "why", "Say why something in a run happened, and which rows prove it."),
         "diff": Place("look.diff", "diff", "Show what a run changed in the files."),
         "find": Place("look.find", "find", "Search prompts, answers, results, files and entries."),
         "costs": Place("look.costs", "costs", "Show what models cost in US dollars."),
         "web": Place("look.web", "web", "Look at runs in the browser, and decide on proposals there."),
     },
     "Decide": {
-        "proposals": Place("decide.proposals", "proposals", "List the open proposals, which wait for a decision."),
+        "proposals": Place("decide.proposals", "proposals", "List the proposals that wait for your decision."),
         "accept": Place("decide.proposals", "accept", "Accept proposals of a run, or answer its question."),
         "reject": Place("decide.proposals", "reject", "Reject proposals of a run."),
         "allow": Place(
@@ -72,23 +74,17 @@ DAILY: Mapping[str, Mapping[str, Place]] = {
         ),
     },
     "Go back": {
-        "undo": Place("go_back.undo", "undo", "Take back the newest edit of a run. Repeat it for earlier ones."),
+        "undo": Place("go_back.undo", "undo", "Take back the newest edit of a run. Repeat it for earlier edits."),
         "rewind": Place("go_back.undo", "rewind", "Return a run to the point before turn N."),
-        "fork": Place("go_back.fork", "fork", "Copy a run to a new one, and print its name."),
+        "fork": Place("go_back.fork", "fork", "Copy a run to a new run, and print the name of the copy."),
     },
     "Set up": {
         "init": Place("set_up.init", "init", "Create or import this folder's rules."),
-        "config": Place(
-            "set_up.config", "config", "List or change settings: this database's, yours, or the project's."
-        ),
+        "config": Place("set_up.config", "config", "List or change settings."),
         "models": Place("set_up.models", "app", "List the models, and whether each can be used here."),
         "keys": Place("set_up.keys", "app", "Store keys of providers, and show where keys come from."),
         "doctor": Place("set_up.doctor", "doctor", "Check the installation and say what is missing."),
     },
-}
-"""What `engine --help` lists."""
-
-REST: Mapping[str, Mapping[str, Place]] = {
     "Look closer": {
         "status": Place("look_closer.status", "status", "Show which runs work now, and which wait for a decision."),
         "top": Place("look_closer.top", "top", "Watch the runs that work or wait, live."),
@@ -114,36 +110,51 @@ REST: Mapping[str, Mapping[str, Place]] = {
         "shell": Place("look_closer.shell", "shell", "Type SQL statements and see their rows."),
     },
     "Entries and files": {
-        "entry": Place("entries.entry", "entry", "Read and correct what a run knows.", _ENTRY),
+        "entry": Place(
+            "entries.entry", "entry", "Read and change the entries of a run: its notes, files and results.", _ENTRY
+        ),
         "files": Place("entries.files", "app", "List or choose the files that a run can see."),
         "relations": Place("entries.relations", "app", "Keep a graph of related plans, steps, files and runs."),
     },
     "Knowledge and tools": {
-        "rules": Place("knowledge.rules", "app", "Manage the rules that are added to a prompt if they match it."),
-        "skills": Place("knowledge.skills", "app", "List, add, remove, show and search skills."),
-        "personas": Place("knowledge.personas", "app", "List, add, show and remove personas."),
+        "rules": Place(
+            "knowledge.rules", "app", "Manage rules: instructions that the model gets with prompts that match them."
+        ),
+        "skills": Place(
+            "knowledge.skills", "app", "List, add, remove, show and search skills, the instructions for special tasks."
+        ),
+        "personas": Place(
+            "knowledge.personas", "app", "List, add, show and remove personas, the roles that a model can have."
+        ),
         "tools": Place("knowledge.tools", "app", "List, count, show and remove the tools that models can call."),
         "mcp": Place("knowledge.mcp", "app", "Let models use the tools, resources and prompts of MCP servers."),
         "cache": Place("knowledge.cache", "app", "List and clear the cached answers."),
     },
     "Automate and serve": {
         "workflow": Place("automate.workflow", "app", "Validate, run, show, graph and list workflows."),
-        "serve": Place("automate.serve", "serve", "Serve runs to editors and other programs.", _SERVE),
+        "serve": Place("automate.serve", "serve", "Let editors and other programs use the engine.", _SERVE),
         "eval": Place(
             "automate.evals",
             "evaluate",
-            "Try cases with models, check the answers, and compare the results with earlier ones.",
+            "Try cases with models, check the answers, and compare them with earlier results.",
         ),
         "migrate": Place("automate.migrate", "migrate", "Bring databases up to date with this engine."),
-        "trust": Place("automate.trust", "trust", "Show what a database from elsewhere would do, and trust it."),
-        "help": Place("automate.help", "help_", "Show the help of a command; with --all list every command."),
+        "trust": Place("automate.trust", "trust", "Show what a database from somebody else would do, and trust it."),
+        "help": Place("automate.help", "help_", "Show the help of a command, or list all commands."),
     },
 }
-"""What `engine help --all` lists besides."""
+"""What `engine help --all` lists."""
 
-COMMANDS: Mapping[str, Place] = {
-    name: place for group in (DAILY, REST) for part in group.values() for name, place in part.items()
+COMMANDS: Mapping[str, Place] = {name: place for part in GROUPS.values() for name, place in part.items()}
+
+FIRST: Mapping[str, tuple[str, ...]] = {
+    "Work": ("run", "chat", "resume"),
+    "Look": ("runs", "show", "log", "diff", "find", "costs"),
+    "Decide": ("proposals", "accept", "reject"),
+    "Go back": ("undo", "rewind", "fork"),
+    "Set up": ("init", "config", "models", "doctor"),
 }
+"""What `engine --help` lists: the commands of every day."""
 
 ELSEWHERE: Mapping[str, str] = {
     **{word: f"{name} {word}" for name, place in COMMANDS.items() for word in place.below if word not in COMMANDS},
@@ -169,13 +180,13 @@ OPTIONS: Mapping[str, frozenset[str]] = {
     title: frozenset(f"--{name}" for name in names.split())
     for title, names in {
         "Model": "effort temperature persona system-prompt cache key-from",
-        "Limits": "max-seconds context-limit condense-ratio narrow-tools",
+        "Limits": "max-turns max-seconds context-limit condense-ratio narrow-tools",
         "Safety": "sandbox network domains no-web no-repo no-interaction no-proposals overwrite-unseen",
         "Output": "schema output-attempts output input keep-output stdin wait demo",
-        "Delegation": "max-depth",
+        "Delegation": "max-depth handoff",
         "Checks": "accept-command accept-attempts accept-model accept",
     }.items()
 }
 """The options that a command with many lists in groups behind those of every day."""
 
-__all__ = ["COMMANDS", "DAILY", "ELSEWHERE", "OPTIONS", "REST", "Place"]
+__all__ = ["COMMANDS", "ELSEWHERE", "FIRST", "GROUPS", "OPTIONS", "Place"]

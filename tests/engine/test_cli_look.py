@@ -19,7 +19,7 @@ from engine_cli import READ_AND_ANSWER, database, engine, on_terminal, run_comma
 import engine as library
 from engine.cli import groups as grouped
 from engine.cli import main as cli
-from engine.cli.tree import COMMANDS, DAILY
+from engine.cli.tree import COMMANDS, FIRST
 
 MOST_MODULES = 260
 """There are fewer that `engine --help` imports over a bare Python 3.11."""
@@ -63,8 +63,8 @@ def test_every_command_has_an_example_in_its_help(tmp_path: Path, words: tuple[s
 
 def test_the_first_screen_has_the_commands_of_every_day(tmp_path: Path) -> None:
     listed = engine(tmp_path, "--help").stdout.partition("\nWork:\n")[2]
-    assert re.findall("^  ([a-z]+)", listed, re.MULTILINE) == [name for places in DAILY.values() for name in places]
-    assert 15 <= len(re.findall("^  [a-z]", listed, re.MULTILINE)) <= 22
+    assert re.findall("^  ([a-z]+)", listed, re.MULTILINE) == [name for names in FIRST.values() for name in names]
+    assert 15 <= len(re.findall("^  [a-z]", listed, re.MULTILINE)) <= 20
     assert "engine help --all" in listed
     assert "..." not in listed
 
@@ -116,6 +116,14 @@ def test_a_narrow_screen_has_every_sentence_of_the_help(tmp_path: Path) -> None:
     listed = engine(tmp_path, "--help", env={"COLUMNS": "40"}).stdout.partition("\nWork:\n")[2]
     assert "Run an agent on PROMPT and print its answer." in " ".join(listed.split())
     assert "..." not in listed
+    assert max(map(len, engine(tmp_path, "--help", env={"COLUMNS": "40"}).stdout.splitlines())) <= 40
+
+
+def test_help_finds_commands_by_a_word_of_their_help(tmp_path: Path) -> None:
+    assert re.findall("^  (.*?)  ", engine(tmp_path, "help", "TEMPERATURE").stdout, re.MULTILINE) == ["run", "config"]
+    assert re.findall("^  (.*?)  ", engine(tmp_path, "help", "rename").stdout, re.MULTILINE)[-1] == "runs rename"
+    done = engine(tmp_path, "help", "zebra")
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 @pytest.mark.parametrize("name", ["run", "undo", "rewind"])

@@ -40,38 +40,43 @@ _SCORES = """
 
 def evaluate(
     cases: Annotated[
-        Path | None, typer.Argument(metavar="[CASES]", readable=False, help="A file of cases: YAML or JSON lines.")
+        Path | None, typer.Argument(metavar="[CASES]", readable=False, help="The file of cases: YAML or JSON lines.")
     ] = None,
     model: Annotated[
-        list[str] | None, typer.Option("--model", metavar="NAME", help="A model to try; repeat it for several.")
+        list[str] | None, typer.Option("--model", metavar="NAME", help="A model to try. May be repeated.")
     ] = None,
     repeat: Annotated[
-        int | None, typer.Option("--repeat", metavar="N", min=1, help="How often each case is tried; default: 1.")
+        int | None, typer.Option("--repeat", metavar="N", min=1, help="Try each case N times; default: 1.")
     ] = None,
-    judge: Annotated[str | None, typer.Option("--judge", metavar="NAME", help="The model that judges answers.")] = None,
+    judge: Annotated[
+        str | None, typer.Option("--judge", metavar="NAME", help="The model that judges the answers.")
+    ] = None,
     concurrency: Annotated[
-        int, typer.Option("--concurrency", metavar="N", min=1, max=100, help="How many trials run at once.")
+        int, typer.Option("--concurrency", metavar="N", min=1, max=100, help="Run at most N trials at the same time.")
     ] = 4,
     baseline: Annotated[
         str | None,
-        typer.Option("--baseline", metavar="EVAL", help="Compare with this evaluation: its number, or latest."),
+        typer.Option("--baseline", metavar="EVAL", help="Compare with this earlier evaluation: its number, or latest."),
     ] = None,
     fail_under: Annotated[
         float | None,
-        typer.Option("--fail-under", metavar="SHARE", min=0, max=1, help="The share of trials that has to pass."),
+        typer.Option(
+            "--fail-under", metavar="SHARE", min=0, max=1, help="The share of trials that must pass, from 0 to 1."
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Finish the evaluation that was interrupted.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the evaluation that was interrupted.")] = False,
     show: Annotated[
         int | None, typer.Option("--show", metavar="EVAL", help="Show the results of an earlier evaluation.")
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Try cases with models, check the answers, and compare the results with earlier ones.
+    """Try cases with models, check the answers, and compare them with earlier results.
 
-    Without CASES it lists the evaluations so far. Results are rows of the database; a trial that has ended is never made
-    again. Code that the cases name runs as you. The exit code is 0 if it passed, 1 if too few trials passed, and 3 if
-    something is worse than in the baseline and chance does not explain that.
+    Without CASES it lists earlier evaluations. The results are stored in the database. An interrupted evaluation
+    continues with --resume; finished trials are not repeated. The file of cases can name Python functions, which run
+    with your rights. The exit code is 0 if the evaluation passed and 1 if too few trials passed. It is 3 if a result
+    is significantly worse than in the baseline.
 
     \b
     Examples:

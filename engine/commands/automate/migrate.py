@@ -12,8 +12,8 @@ from engine.cli.options import DbOption, JsonOption
 def migrate(files: FilesArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Bring databases up to date with this engine.
 
-    You rarely need this, because the first command that writes to a database updates it. Use it to update many at once.
-    The exit code is 1 if one could not be updated.
+    You rarely need this command, because the first command that writes to a database updates it. Use it to update
+    many databases at once. The exit code is 1 if a database could not be updated.
 
     \b
     Examples:

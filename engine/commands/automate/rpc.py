@@ -20,29 +20,34 @@ def rpc(
     root: Annotated[
         Path | None,
         typer.Option(
-            "--root", metavar="FOLDER", readable=False, help="Serve this folder and its subfolders; default: this one."
+            "--root",
+            metavar="FOLDER",
+            readable=False,
+            help="Serve this folder and its subfolders; default: the current folder.",
         ),
     ] = None,
     host: Annotated[str, typer.Option("--host", metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen on; 0: any free port.")
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port; 0: any free port.")
     ] = 3044,
     socket: Annotated[
         Path | None,
-        typer.Option("--socket", metavar="PATH", help="Listen on a Unix socket instead, which only you can open."),
+        typer.Option(
+            "--socket", metavar="PATH", help="Listen on this Unix socket, which only you can open, instead of a port."
+        ),
     ] = None,
     origin: Annotated[
         list[str] | None,
-        typer.Option("--origin", metavar="URL", help="Web pages of this origin may connect, too; may be repeated."),
+        typer.Option("--origin", metavar="URL", help="Let web pages of this origin connect, too. May be repeated."),
     ] = None,
     key_from: KeyFromOption = None,
     db: DbOption = None,
 ) -> None:
-    """Serve runs to other programs by JSON-RPC over WebSocket.
+    """Let other programs use the engine by JSON-RPC over WebSocket.
 
-    A program connects with a token: "Authorization: Bearer TOKEN", or ?token=TOKEN. You find the token in
-    .engine/rpc.json while the server runs, or set your own in ENGINE_RPC_TOKEN. The method 'discover' lists the
-    methods. Ctrl-C ends the server; unfinished runs can be resumed.
+    A program sends a token when it connects: "Authorization: Bearer TOKEN", or ?token=TOKEN in the address. While the
+    server runs, the token is in .engine/rpc.json. To choose the token yourself, set ENGINE_RPC_TOKEN. The method
+    'discover' lists all methods. Ctrl-C ends the server; you can resume unfinished runs.
 
     \b
     Examples:

@@ -28,9 +28,11 @@ ModelOption = Annotated[
         autocompletion=complete_model,
     ),
 ]
-ActOption = Annotated[bool, typer.Option("--act/--ask", help="New runs may propose changes, or only read.")]
-YoloOption = Annotated[bool, typer.Option("--yolo", help="Let clients start runs that accept every proposal.")]
-NoWebOption = Annotated[bool, typer.Option("--no-web", help="Forbid searching the web and fetching pages.")]
+ActOption = Annotated[
+    bool, typer.Option("--act/--ask", help="In new runs, the model may propose changes (act), or only read (ask).")
+]
+YoloOption = Annotated[bool, typer.Option("--yolo", help="Let clients accept every proposal of their runs.")]
+NoWebOption = Annotated[bool, typer.Option("--no-web", help="Do not let the model search the web or read web pages.")]
 SandboxOption = Annotated[
     str | None,
     typer.Option("--sandbox", metavar="CHOICE", help="The sandbox for shell commands: auto, require, off, or a name."),
@@ -46,11 +48,11 @@ def acp(
     key_from: KeyFromOption = None,
     db: DbOption = None,
 ) -> None:
-    """Serve an editor by the Agent Client Protocol (ACP).
+    """Let an editor use the engine by the Agent Client Protocol (ACP).
 
-    The editor starts this command, talks over its stdin and stdout, and names the folder of each session. Without --db the
-    runs of a folder are stored in its .engine/engine.db, so you can continue them in the editor or the terminal. With
-    --yolo the editor may choose to accept every proposal. Needs the extra acp.
+    Set 'engine serve acp' as the agent command of your editor. The editor starts it and names the folder of each
+    session. Without --db, the runs of a folder are stored in its .engine/engine.db, so you can continue them in the
+    editor or on the terminal. With --yolo the editor can accept every proposal. The command needs the extra acp.
 
     \b
     Examples:
@@ -62,7 +64,10 @@ def acp(
 
 def adapter(
     name: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="acp, the name of a plugin's adapter, or a Python file.")
+        str,
+        typer.Argument(
+            metavar="NAME|FILE", help="The adapter: acp, the name of an adapter in a plugin, or a Python file."
+        ),
     ],
     model: ModelOption = None,
     act: ActOption = True,
@@ -72,9 +77,10 @@ def adapter(
     key_from: KeyFromOption = None,
     db: DbOption = None,
 ) -> None:
-    """Serve runs by the protocol of an adapter.
+    """Let other programs use the engine by the protocol of an adapter.
 
-    An adapter is acp, an adapter of a plugin, or a Python file with a function 'serve'.
+    An adapter translates a protocol for the engine. It is built in (acp), part of a plugin, or a Python file with a
+    function 'serve'.
 
     \b
     Examples:
@@ -123,7 +129,7 @@ def _serving(
 
 
 def serve(context: typer.Context) -> None:
-    """Serve runs to editors and other programs.
+    """Let editors and other programs use the engine.
 
     \b
     Examples:

@@ -16,17 +16,18 @@ from engine.terminal.printing import print_json, print_text, say
 
 
 def trust(
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Trust what is shown without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Trust the file without asking.")] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Stop trusting the file.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show what a database from elsewhere would do, and trust it.
+    """Show what a database from somebody else would do, and trust it.
 
-    A database can hold triggers that act when you use it, and runs that act when you resume them. The command lists the
-    triggers that neither the engine nor an installed plugin made. If another engine made the file, it also lists what
-    its runs would do. Your decision is stored in your own folders, for this file only. The exit code is 1 if the file
-    stays untrusted. With --json it only shows the list, unless you add --yes.
+    A database from somebody else can contain triggers that act when you use it, and runs that act when you resume
+    them. The command lists the triggers that belong neither to the engine nor to an installed plugin. If the file is
+    from another computer or user, it also lists the actions that are waiting in its runs. Then it asks whether you
+    trust the file. Your answer is stored in your own folders, for this file only. The exit code is 1 if the file
+    stays untrusted. With --json it shows the list and does not ask.
 
     \b
     Examples:

@@ -29,7 +29,12 @@ from .workflow_views import RootOption, folder_of, graph, list_, say_steps, show
 app = typer.Typer(rich_markup_mode=None)
 
 Workflow = Annotated[
-    str, typer.Argument(metavar="WORKFLOW", help="A file, or a name; see 'list'.", autocompletion=complete_workflow)
+    str,
+    typer.Argument(
+        metavar="WORKFLOW",
+        help="The file or the name of a workflow; see 'engine workflow list'.",
+        autocompletion=complete_workflow,
+    ),
 ]
 
 
@@ -52,13 +57,15 @@ def workflow(context: typer.Context, root: RootOption = None, as_json: JsonOptio
 def validate(
     workflows: Annotated[
         list[str],
-        typer.Argument(metavar="WORKFLOW...", help="Files or names.", autocompletion=complete_workflow),
+        typer.Argument(
+            metavar="WORKFLOW...", help="Files of workflows, or names of workflows.", autocompletion=complete_workflow
+        ),
     ],
     root: RootOption = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List every mistake in workflows, with its line. The exit code is 1 if there is one.
+    """List the mistakes in workflows, with their line numbers. The exit code is 1 if a workflow has a mistake.
 
     \b
     Examples:
@@ -93,22 +100,30 @@ def validate(
 def run(
     workflow: Workflow,
     var: Annotated[
-        list[str] | None, typer.Option("--var", metavar="NAME=VALUE", help="The value of a variable.")
+        list[str] | None,
+        typer.Option("--var", metavar="NAME=VALUE", help="Set a variable of the workflow. May be repeated."),
     ] = None,
     run: Annotated[str | None, typer.Option("--run", metavar="NAME", help="The name of the new run.")] = None,
     root: RootOption = None,
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", metavar="NAME", help="The model for steps that name none.", autocompletion=complete_model
+            "--model",
+            metavar="NAME",
+            help="The model for steps without a model of their own.",
+            autocompletion=complete_model,
         ),
     ] = None,
-    act: Annotated[bool, typer.Option("--act/--ask", help="Act may propose changes; ask only reads.")] = True,
-    yolo: Annotated[bool, typer.Option("--yolo", help="Accept every proposal of every step.")] = False,
+    act: Annotated[
+        bool, typer.Option("--act/--ask", help="With --act the model may propose changes; with --ask it only reads.")
+    ] = True,
+    yolo: Annotated[bool, typer.Option("--yolo", help="Accept every proposal in every step.")] = False,
     max_turns: Annotated[
         int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop a step after this many turns.")
     ] = None,
-    no_web: Annotated[bool, typer.Option("--no-web", help="Forbid searching the web and fetching pages.")] = False,
+    no_web: Annotated[
+        bool, typer.Option("--no-web", help="Do not let the model search the web or read web pages.")
+    ] = False,
     sandbox: SandboxOption = None,
     key_from: KeyFromOption = None,
     keep_output: KeepOutputOption = None,
@@ -116,10 +131,11 @@ def run(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Run a workflow: each step in a run of its own, independent steps at the same time. The last result goes to stdout.
+    """Run a workflow, and print its last result. Each step is a run of its own; independent steps run at the same
+    time.
 
-    If a step fails, running steps are cancelled and no others begin. Ctrl-C stops the workflow; 'engine workflow resume'
-    continues it without repeating finished steps.
+    If a step fails, the other running steps are cancelled, and no further step starts. Ctrl-C stops the workflow.
+    'engine workflow resume' continues it and does not repeat finished steps.
 
     \b
     Examples:
@@ -164,7 +180,7 @@ def run(
 def resume(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.", autocompletion=complete_run),
+        typer.Argument(metavar="RUN", help="The run; default: the latest unfinished run.", autocompletion=complete_run),
     ] = None,
     yolo: Annotated[bool, typer.Option("--yolo", help="Accept every proposal.")] = False,
     key_from: KeyFromOption = None,
@@ -209,8 +225,9 @@ def confirm(
 ) -> None:
     """Allow a project's workflow to use models that you have not configured, such as model files or other providers.
 
-    You see the models and are asked. Your consent is for the workflow's present text: after a change, confirm it again.
-    If its file no longer exists, give the name of the workflow; the database keeps its text.
+    The command lists the models and asks you. Your consent holds for the current text of the workflow. If the text
+    changes, confirm it again. If the file no longer exists, give the name of the workflow; the database has stored
+    its text.
 
     \b
     Example:

@@ -19,16 +19,22 @@ if TYPE_CHECKING:
 
 RunOrWorkflow = Annotated[
     str,
-    typer.Argument(metavar="WORKFLOW|RUN", help="A file, a name, or a workflow run.", autocompletion=complete_workflow),
+    typer.Argument(
+        metavar="WORKFLOW|RUN",
+        help="The file or the name of a workflow, or a workflow run.",
+        autocompletion=complete_workflow,
+    ),
 ]
 RootOption = Annotated[
     Path | None,
-    typer.Option("--root", metavar="FOLDER", readable=False, help="The folder of the project; default: this one."),
+    typer.Option(
+        "--root", metavar="FOLDER", readable=False, help="The folder of the project; default: the current folder."
+    ),
 ]
 
 
 def show(workflow: RunOrWorkflow, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Print the variables and steps of a workflow. For a workflow run, it shows the state of each step.
+    """Print the variables and steps of a workflow, or the state of each step of a workflow run.
 
     \b
     Examples:
@@ -74,12 +80,12 @@ def show(workflow: RunOrWorkflow, root: RootOption = None, as_json: JsonOption =
 def graph(
     workflow: RunOrWorkflow,
     svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Write a picture to FILE; - is stdout.")
+        Path | None, typer.Option("--svg", metavar="FILE", help="Write an SVG picture to FILE; - is stdout.")
     ] = None,
     root: RootOption = None,
     db: DbOption = None,
 ) -> None:
-    """Draw the steps of a workflow or a workflow run. Steps in the same layer can run at the same time.
+    """Draw the steps of a workflow or a workflow run. Steps in the same layer run at the same time.
 
     \b
     Examples:
@@ -100,8 +106,8 @@ def graph(
 
 
 def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List workflows and workflow runs. Workflows are found in the folder's .agents/workflows, in your
-    ~/.config/engine/workflows, and in the engine.
+    """List workflows and workflow runs. Workflows are in .agents/workflows of this folder, in
+    ~/.config/engine/workflows, and built into the engine.
 
     \b
     Example:

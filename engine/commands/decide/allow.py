@@ -1,4 +1,6 @@
-"""`engine allow`: what runs may do without asking, and what never; its commands are in `policy`, `grants` and `threads`."""
+"""`engine allow`: what runs may do without asking, and what never; its commands are in `policy`, `grants` and
+`threads`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ import typer
 def allow(context: typer.Context) -> None:
     """Decide what runs may do without asking, and what they may never do.
 
-    Policies accept or refuse shell commands. Grants are permissions that you gave when you answered a proposal. Threads
-    are rules that block or request steps.
+    Policies accept or refuse shell commands. Grants are permissions that you gave when you decided on a proposal.
+    Threads block or request steps of the model.
 
     \b
     Examples:

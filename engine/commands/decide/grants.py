@@ -22,8 +22,9 @@ def grants(
 ) -> None:
     """List or revoke your grants, the permissions for later proposals.
 
-    You give a grant when you answer a proposal. 'a' accepts proposals of this kind for the rest of the run. 'p' accepts this
-    command, or files in this folder, always in this project.
+    You give a grant when a run asks for your decision on the terminal. The answer 'a' accepts proposals of the same
+    kind until the run ends. The answer 'p' always accepts the same command, or changes in the same folder, in this
+    project.
 
     \b
     Examples:

@@ -15,7 +15,8 @@ from engine.terminal.printing import one_line, print_json, print_table, say, vis
 app = typer.Typer(rich_markup_mode=None)
 
 RunOption = Annotated[
-    str | None, typer.Option("--run", metavar="RUN", help="Only for this run; default: for this folder's project.")
+    str | None,
+    typer.Option("--run", metavar="RUN", help="Use it only for this run; default: for the project of this folder."),
 ]
 RootOption = Annotated[
     Path | None,
@@ -27,8 +28,8 @@ RootOption = Annotated[
 def policy(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Choose which shell commands are refused, accepted, or always need your decision.
 
-    A policy is about one program. If a command line starts several programs, each is checked. Policies also apply with
-    --yolo.
+    A policy applies to one program. If a command line starts several programs, each program is checked. Policies also
+    apply with --yolo.
 
     \b
     Examples:
@@ -73,13 +74,16 @@ def add(
     refuse: Annotated[
         str | None,
         typer.Option(
-            "--refuse", metavar="MESSAGE", help="Refuse the command; MESSAGE tells the model what to do instead."
+            "--refuse",
+            metavar="MESSAGE",
+            help="Refuse the command. The model reads MESSAGE, which should say what to do instead.",
         ),
     ] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="Run the command without asking.")] = False,
-    ask: Annotated[bool, typer.Option("--ask", help="Always ask a person, also under --yolo.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Run the command without your decision.")] = False,
+    ask: Annotated[bool, typer.Option("--ask", help="Always wait for a person's decision, even with --yolo.")] = False,
     except_arguments: Annotated[
-        str | None, typer.Option("--except", metavar="GLOB", help="Leave out arguments that match this pattern.")
+        str | None,
+        typer.Option("--except", metavar="GLOB", help="Do not apply the policy if the arguments match this pattern."),
     ] = None,
     run: RunOption = None,
     root: RootOption = None,
@@ -88,9 +92,10 @@ def add(
 ) -> None:
     """Add a policy for this folder's project, or for one run.
 
-    If several policies match a program, a policy of the run wins over one of the project, and that over one of the engine.
-    A command line runs without asking only if every program in it is accepted and it has no expansion, redirection or
-    assignment. Write a program with its folder only if its policy does.
+    If several policies match, the policy of the run counts first, then the policy of the project, then the policy of
+    the engine. A command line runs without your decision only if each of its programs is accepted. It must also
+    contain no expansion, redirection or assignment. A program that is written with its folder (./make) is accepted
+    only by a policy that names the folder, too.
 
     \b
     Examples:
@@ -125,7 +130,9 @@ def add(
 
 @app.command()
 def rm(
-    number: Annotated[int, typer.Argument(metavar="NUMBER", help="Its number in 'engine allow policy list'.")],
+    number: Annotated[
+        int, typer.Argument(metavar="NUMBER", help="The number of the policy in 'engine allow policy list'.")
+    ],
     db: DbOption = None,
 ) -> None:
     """Remove a policy that a person added.

@@ -35,9 +35,9 @@ def proposals(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List the open proposals, which wait for a decision.
+    """List the proposals that wait for your decision.
 
-    File changes are shown as diffs, commands and questions as text.
+    A file change is shown as a diff, a command or a question as text.
 
     \b
     Examples:
@@ -81,25 +81,30 @@ def proposals(
 
 RunArgument = Annotated[
     str | None,
-    typer.Argument(metavar="RUN", help="The run; default: the latest that waits.", autocompletion=complete_run),
+    typer.Argument(
+        metavar="RUN", help="The run; default: the latest run that waits for a decision.", autocompletion=complete_run
+    ),
 ]
 PathArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="PATH",
-        help="The log:// path of the proposal; default: the only one.",
+        help="The log:// path of the proposal. You need it only if the run has several open proposals.",
         autocompletion=complete_proposal,
     ),
 ]
-AllOption = Annotated[bool, typer.Option("--all", help="All open proposals of the run.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Decide all open proposals of the run.")]
 ByOption = Annotated[
-    str | None, typer.Option("--by", metavar="NAME", help="Who decides; default: your user name.", show_default=False)
+    str | None,
+    typer.Option(
+        "--by", metavar="NAME", help="The name of the person who decides; default: your user name.", show_default=False
+    ),
 ]
-ReasonOption = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; the model reads it.")]
+ReasonOption = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="The reason; the model reads it.")]
 ContinueOption = Annotated[
-    bool, typer.Option("--continue", help="Then continue the run, or its parent that waits for it.")
+    bool, typer.Option("--continue", help="Continue the run afterwards. For a child run, continue its parent.")
 ]
-YoloOption = Annotated[bool, typer.Option("--yolo", help="With --continue: accept later proposals, too.")]
+YoloOption = Annotated[bool, typer.Option("--yolo", help="With --continue: accept all later proposals, too.")]
 
 
 def accept(
@@ -118,7 +123,7 @@ def accept(
 ) -> None:
     """Accept proposals of a run, or answer its question.
 
-    An accepted proposal takes effect when the run continues: with --continue, or later with 'engine resume'.
+    The run carries out an accepted proposal when it continues: at once with --continue, or later with 'engine resume'.
 
     \b
     Examples:

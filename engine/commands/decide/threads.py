@@ -14,10 +14,15 @@ from engine.terminal.printing import one_line, print_json, print_table, say
 
 app = typer.Typer(rich_markup_mode=None)
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Its name in 'engine allow threads list'.")]
-NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME", help="Their names in 'engine allow threads list'.")]
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="The name of the thread in 'engine allow threads list'.")
+]
+NamesArgument = Annotated[
+    list[str], typer.Argument(metavar="NAME", help="The names of threads in 'engine allow threads list'.")
+]
 RunOption = Annotated[
-    str | None, typer.Option("--run", metavar="RUN", help="Only for this run; default: for this folder's project.")
+    str | None,
+    typer.Option("--run", metavar="RUN", help="Use it only for this run; default: for the project of this folder."),
 ]
 RootOption = Annotated[
     Path | None,
@@ -27,10 +32,11 @@ RootOption = Annotated[
 
 @app.callback(invoke_without_command=True)
 def threads(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Rules that block or request steps, such as reading before changing.
+    """Make the model keep to steps, such as reading a file before changing it.
 
-    The engine brings three threads: read_before_run, finish_clean and test_after_edit. They are off until you enable them. A
-    change takes effect with the next prompt or resume.
+    A thread is a set of rules that block or request steps of the model. Three threads are built in: read_before_run,
+    finish_clean and test_after_edit. They are off until you enable them. A change takes effect with the next prompt
+    or resume.
 
     \b
     Examples:
@@ -87,7 +93,8 @@ def add(
     root: RootOption = None,
     db: DbOption = None,
 ) -> None:
-    """Add the threads of a file, for this folder's project or for one run. If one is wrong, none is added.
+    """Add the threads of a file, for this folder's project or for one run. If a thread has a mistake, no thread is
+    added.
 
     \b
     Examples:

@@ -6,7 +6,7 @@ import typer
 
 
 def entry(context: typer.Context) -> None:
-    """Read and correct what a run knows.
+    """Read and change the entries of a run: its notes, files and results.
 
     \b
     Examples:

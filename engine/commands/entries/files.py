@@ -21,15 +21,18 @@ RootOption = Annotated[
     Path | None,
     typer.Option("--root", metavar="FOLDER", readable=False, help="The project's folder; default: this one."),
 ]
-Patterns = Annotated[list[str], typer.Argument(metavar="PATTERN...", help="Paths, folders or globs inside the root.")]
+Patterns = Annotated[
+    list[str], typer.Argument(metavar="PATTERN...", help="Paths, folders or patterns inside the working folder.")
+]
 
 
 @app.callback(invoke_without_command=True)
 def files(context: typer.Context, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List or choose the files that a run can see.
 
-    In a git repository a run sees every file that git does not ignore. Elsewhere it sees every file that is not hidden.
-    'add' includes more files, 'ignore' excludes files, 'readonly' protects files from changes.
+    In a git repository, a run sees all files except those ignored by git. In other folders, a run sees all files
+    except hidden files. 'add' includes more files, 'ignore' excludes files, and 'readonly' protects files from
+    changes.
 
     \b
     Examples:
@@ -64,9 +67,10 @@ def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = N
 
 @app.command()
 def add(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
-    """Include files that git ignores, or that are hidden.
+    """Let runs see files that are ignored by git or hidden.
 
-    Name files that may hold keys (.env, *.pem, id_rsa, …) by their exact path; patterns do not include them.
+    A pattern never includes files that may hold keys, such as .env, *.pem or id_rsa. To include such a file, give its
+    exact path.
 
     \b
     Example:
@@ -79,7 +83,7 @@ def add(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> Non
 def readonly(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
     """Protect files from changes.
 
-    Runs cannot write or remove them, even if you accept such a proposal.
+    Runs cannot change or remove these files, even if you accept a proposal to do so.
 
     \b
     Example:
@@ -90,7 +94,7 @@ def readonly(patterns: Patterns, root: RootOption = None, db: DbOption = None) -
 
 @app.command()
 def ignore(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
-    """Exclude files from the project.
+    """Hide files from runs.
 
     \b
     Example:
@@ -101,7 +105,7 @@ def ignore(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> 
 
 @app.command()
 def rm(patterns: Patterns, root: RootOption = None, db: DbOption = None) -> None:
-    """Remove rules made by add, readonly or ignore. The files themselves stay.
+    """Remove rules that add, readonly or ignore made. The files are not changed.
 
     \b
     Example:

@@ -24,18 +24,20 @@ def get(
     *,
     path: EntryPath,
     line: Annotated[
-        int | None, typer.Option("--line", metavar="N", help="Begin with line N; negative: from the end.")
+        int | None, typer.Option("--line", metavar="N", help="Start at line N. A negative N counts from the end.")
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Print at most N lines.")] = None,
-    seen: Annotated[bool, typer.Option("--visible", help="Show the model the full text from now on.")] = False,
-    summarized: Annotated[bool, typer.Option("--summarized", help="Show the model a summary from now on.")] = False,
-    archived: Annotated[bool, typer.Option("--archived", help="Hide the text from the model from now on.")] = False,
+    seen: Annotated[bool, typer.Option("--visible", help="From now on, show the model the full text.")] = False,
+    summarized: Annotated[bool, typer.Option("--summarized", help="From now on, show the model a summary.")] = False,
+    archived: Annotated[
+        bool, typer.Option("--archived", help="From now on, do not show the entry to the model.")
+    ] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Print an entry or a file of a run, or list the entries that match a pattern.
 
-    You see the text that the run has stored. For a file this is the text when the run last read it. --visible,
+    You see the text that is stored in the run. For a file, this is the text as the run last read it. --visible,
     --summarized and --archived change how the next packet shows the entry.
 
     \b
@@ -85,7 +87,8 @@ def _slice(db: Database, body: str, line: int | None, limit: int | None) -> dict
 
 
 def _print_body(body: str) -> None:
-    """Print a text: byte for byte into a pipe or a file; at a terminal with its controls drawn and a line feed behind it.
+    """Print a text: byte for byte into a pipe or a file; at a terminal with its controls drawn and a line feed behind
+    it.
 
     In demo mode names are hidden in both.
     """

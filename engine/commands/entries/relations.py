@@ -20,7 +20,8 @@ app = typer.Typer(rich_markup_mode=None)
 
 NodeArgument = Annotated[str, typer.Argument(metavar="NODE", help="The name of the node.")]
 RunOption = Annotated[
-    str | None, typer.Option("--run", metavar="RUN", help="Only this run; default: the whole database.")
+    str | None,
+    typer.Option("--run", metavar="RUN", help="List only the nodes of this run; default: all nodes of the database."),
 ]
 
 
@@ -28,8 +29,8 @@ RunOption = Annotated[
 def relations(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Keep a graph of related plans, steps, files and runs.
 
-    Each node has a name, a type and a status, and can belong to several parent nodes. The plans of runs and their steps
-    are nodes, too.
+    A node has a name, a type, a status and any number of parent nodes. The plans of runs and their steps are nodes,
+    too.
 
     \b
     Examples:
@@ -92,7 +93,9 @@ def add(
     node: NodeArgument,
     kind: Annotated[
         str | None,
-        typer.Option("--type", metavar="TYPE", help="The type: plan, step, file, run, or your own word."),
+        typer.Option(
+            "--type", metavar="TYPE", help="The type of the node: plan, step, file, run, or a word of your own."
+        ),
     ] = None,
     below: Annotated[
         list[str] | None, typer.Option("--below", metavar="NODE", help="The parent node; may be repeated.")
@@ -105,7 +108,7 @@ def add(
         str | None, typer.Option("--description", metavar="TEXT", help="A short description.")
     ] = None,
     context: Annotated[
-        str | None, typer.Option("--context", metavar="JSON", help="A JSON object with further facts.")
+        str | None, typer.Option("--context", metavar="JSON", help="More facts about the node, as a JSON object.")
     ] = None,
     run: RunOption = None,
     db: DbOption = None,
@@ -135,12 +138,12 @@ def add(
 def rm(
     node: NodeArgument,
     cascade: Annotated[
-        bool, typer.Option("--cascade", help="Also remove its descendants, unless they have another parent.")
+        bool, typer.Option("--cascade", help="Also remove the nodes below it, except nodes that have another parent.")
     ] = False,
     run: RunOption = None,
     db: DbOption = None,
 ) -> None:
-    """Remove a node. Its child nodes stay, unless you give --cascade.
+    """Remove a node. Without --cascade, its child nodes stay.
 
     \b
     Example:
@@ -163,7 +166,7 @@ def show(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Print a node and its children as a tree. With --json you get its parents, children, ancestors and descendants.
+    """Print a node and the nodes below it as a tree. --json prints its parents, children, ancestors and descendants.
 
     \b
     Examples:
@@ -192,7 +195,7 @@ def show(
 
 @app.command("export")
 def export_(run: RunOption = None, db: DbOption = None) -> None:
-    """Print the added nodes as JSON. 'engine relations import' reads it.
+    """Print the nodes that were added as JSON, for 'engine relations import'.
 
     \b
     Example:
@@ -211,8 +214,8 @@ def import_(
     run: RunOption = None,
     db: DbOption = None,
 ) -> None:
-    """Add nodes from JSON: an array of {"id", "type", "parents", "context"}. Existing nodes are replaced. If one is
-    wrong, none is added.
+    """Add nodes from a JSON array of {"id", "type", "parents", "context"}. Existing nodes are replaced. If a node has
+    a mistake, no node is added.
 
     \b
     Examples:

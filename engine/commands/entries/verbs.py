@@ -48,8 +48,8 @@ def set_(
 ) -> None:
     """Write an entry or a file of a run, or change its visibility.
 
-    With a pattern, every matching entry changes. A file is written at once. If TEXT begins with a dash, put -- before
-    it.
+    If PATH is a pattern, every matching entry is changed. If PATH is a file, it is written to disk at once. If TEXT
+    begins with a dash, put -- before it.
 
     \b
     Examples:
@@ -110,8 +110,8 @@ def rm(
 ) -> None:
     """Remove entries or files of a run.
 
-    Files are deleted from disk. If a pattern matches several entries, you see them and are asked first. If one of them
-    may not be removed, none is.
+    If PATH is a file, it is deleted from disk. If a pattern matches several entries, you see the list and are asked
+    first. If one entry may not be removed, nothing is removed.
 
     \b
     Examples:
@@ -163,7 +163,7 @@ def mv(
 ) -> None:
     """Move an entry or a file of a run.
 
-    A file is moved on disk.
+    If PATH is a file, it is moved on disk.
 
     \b
     Examples:

@@ -16,7 +16,9 @@ def fork(
     run: Annotated[
         str | None,
         typer.Argument(
-            metavar="RUN[@N]", help="The run to fork, and the turn; default: the latest.", autocompletion=complete_run
+            metavar="RUN[@N]",
+            help="The run to copy, and a turn of it; default: the latest run.",
+            autocompletion=complete_run,
         ),
     ] = None,
     at: Annotated[
@@ -25,15 +27,15 @@ def fork(
             "--at",
             metavar="N",
             min=1,
-            help="Copy the run as it was when turn N was sent; default: as it is now.",
+            help="Copy the run as it was when the packet of turn N was sent; default: as it is now.",
             autocompletion=complete_turn,
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option("--as", metavar="NAME", help="The name of the fork.")] = None,
+    name: Annotated[str | None, typer.Option("--as", metavar="NAME", help="The name of the copy.")] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Copy a run to a new one, and print its name. From then on the two runs are independent.
+    """Copy a run to a new run, and print the name of the copy. Afterwards the two runs are independent.
 
     \b
     Examples:

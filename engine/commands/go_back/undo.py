@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from engine.history.undo_results import FileChange, Undone
 
 ByOption = Annotated[
-    str | None, typer.Option("--by", metavar="NAME", help="Who decides; default: your user name.", show_default=False)
+    str | None,
+    typer.Option(
+        "--by", metavar="NAME", help="The name of the person who decides; default: your user name.", show_default=False
+    ),
 ]
 DiffOption = Annotated[bool, typer.Option("--diff", "--dry-run", help="Only show what would change.")]
 
@@ -46,7 +49,7 @@ def undo(
     run: Annotated[
         str | None,
         typer.Argument(
-            metavar="RUN", help="The run; default: the latest that changed files.", autocompletion=complete_run
+            metavar="RUN", help="The run; default: the latest run that changed files.", autocompletion=complete_run
         ),
     ] = None,
     turn: Annotated[
@@ -62,11 +65,11 @@ def undo(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Take back the newest edit of a run. Repeat it for earlier ones.
+    """Take back the newest edit of a run. Repeat it for earlier edits.
 
-    An edit is one command of the model that wrote, moved or removed files. All changes of a child run count as one
-    edit. You see the diff and are asked first. If a file has changed since, nothing is undone and you see the
-    change. To undo changes by shell commands, use 'engine rewind --files'.
+    An edit is a command of the model that wrote, moved or removed files. All changes of a child run count as one
+    edit. You see the diff and are asked first. If a file has changed since the edit, nothing is undone, and you see
+    that change. To undo changes by shell commands, use 'engine rewind --files'.
 
     \b
     Examples:
@@ -102,11 +105,11 @@ def rewind(
         typer.Argument(
             metavar="N",
             min=1,
-            help="The turn to repeat: the run continues as it was before it.",
+            help="The turn: the run returns to the state before it.",
             autocompletion=complete_turn,
         ),
     ],
-    files: Annotated[bool, typer.Option("--files", help="Restore files, too.")] = False,
+    files: Annotated[bool, typer.Option("--files", help="Restore the files, too.")] = False,
     diff: DiffOption = False,
     yes: YesOption = False,
     by: ByOption = None,
@@ -115,9 +118,9 @@ def rewind(
 ) -> None:
     """Return a run to the point before turn N.
 
-    Nothing is deleted: the old run is kept as RUN.1, with its open proposals and its queue. --files also restores the files
-    that the run has changed since then, including by shell commands. You see the diff and are asked first. Changes by
-    others stay, and so do binary files, which are listed. 'engine undo' takes a rewind back.
+    The old run is kept as RUN.1, with its open proposals and its queue. --files also restores the files that the run
+    has changed since then, including by shell commands. You see the diff and are asked first. Changes that somebody
+    else made stay. Binary files are not restored, but listed. 'engine undo' takes a rewind back.
 
     \b
     Examples:
@@ -210,7 +213,9 @@ def _show(planned: Undone, title: str) -> None:
 
 
 def _lines(files: Sequence[FileChange]) -> Iterator[str]:
-    """The diffs of files, each character drawn as what it is; of one that stays as it is why, and what has changed in it."""
+    """The diffs of files, each character drawn as what it is; of one that stays as it is why, and what has changed in
+    it.
+    """
     for each in files:
         if each["stays"]:
             yield f"! {visible(each['path'])} {visible(each['stays'])}"

@@ -28,9 +28,9 @@ from cached_answers
 def cache(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List and clear the cached answers.
 
-    The cache is used if the setting answer_cache is 1, or with 'engine run --cache'. If a prompt means nearly the same as an
-    earlier one and the rest of its packet is the same, it gets that answer at no cost. Only turns that did nothing but
-    answer are cached.
+    If a prompt is nearly the same as an earlier prompt, and the rest of the packet is the same, the run reuses the
+    earlier answer at no cost. Only answers without commands are cached. To use the cache, set answer_cache to 1 or
+    give 'engine run --cache'.
 
     \b
     Examples:
@@ -89,12 +89,14 @@ def stats(as_json: JsonOption = False, db: DbOption = None) -> None:
 def clear(
     run: Annotated[
         str | None,
-        typer.Option("--run", metavar="NAME", help="Only the answers of this run.", autocompletion=complete_run),
+        typer.Option(
+            "--run", metavar="NAME", help="Remove only the cached answers of this run.", autocompletion=complete_run
+        ),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Remove the cached answers. Answers that runs already have stay.
+    """Remove the cached answers. Finished runs keep their answers.
 
     \b
     Examples:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None)
 
 ProjectOption = Annotated[
-    bool, typer.Option("--project", help="Write to the project's engine.toml instead of your own config.")
+    bool, typer.Option("--project", help="Write to the project's engine.toml instead of your config.toml.")
 ]
 
 
@@ -27,8 +27,9 @@ ProjectOption = Annotated[
 def mcp(context: typer.Context, as_json: JsonOption = False) -> None:
     """Let models use the tools, resources and prompts of MCP servers.
 
-    A server is a program or an address. 'engine run' connects to the servers in your config.toml, and to the servers in the
-    project's engine.toml that you have confirmed. A call is a proposal, unless you allow the tool by its name.
+    An MCP server is a program or an address. 'engine run' connects to the servers in your config.toml. It also
+    connects to servers in the project's engine.toml, after 'engine mcp confirm SERVER'. A call is a proposal, unless
+    you allow the tool by its name.
 
     \b
     Examples:
@@ -43,7 +44,7 @@ def mcp(context: typer.Context, as_json: JsonOption = False) -> None:
 
 @app.command("list")
 def list_(as_json: JsonOption = False) -> None:
-    """List the servers configured for this folder. No server is started.
+    """List the servers that are configured for this folder. No server is started.
 
     \b
     Examples:
@@ -59,40 +60,56 @@ def list_(as_json: JsonOption = False) -> None:
 
 @app.command("add")
 def add(
-    name: Annotated[str, typer.Argument(metavar="SERVER", help="Lowercase letters, digits, _ and -.")],
+    name: Annotated[
+        str, typer.Argument(metavar="SERVER", help="The name of the server: lowercase letters, digits, _ and -.")
+    ],
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="The program, with its arguments.")
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND...]", help="The program that starts the server, with its arguments."),
     ] = None,
     url: Annotated[
         str | None, typer.Option("--url", metavar="URL", help="The address of a streamable HTTP server.")
     ] = None,
     env: Annotated[
         list[str] | None,
-        typer.Option("--env", metavar="NAME=VALUE", help="A variable for the program; write a key as ${env:NAME}."),
+        typer.Option(
+            "--env", metavar="NAME=VALUE", help="An environment variable for the program. Write a key as ${env:NAME}."
+        ),
     ] = None,
     header: Annotated[
         list[str] | None,
-        typer.Option("--header", metavar="NAME=VALUE", help="A header for each request; write a key as ${env:NAME}."),
+        typer.Option("--header", metavar="NAME=VALUE", help="A header for each request. Write a key as ${env:NAME}."),
     ] = None,
     allow: Annotated[
-        list[str] | None, typer.Option("--allow", metavar="GLOB", help="Tools that run without asking.")
+        list[str] | None, typer.Option("--allow", metavar="GLOB", help="Run these tools without your decision.")
     ] = None,
     reads: Annotated[
-        list[str] | None, typer.Option("--reads", metavar="GLOB", help="Tools that only read; --ask allows them too.")
+        list[str] | None,
+        typer.Option(
+            "--reads", metavar="GLOB", help="Treat these tools as read-only, so that runs with --ask can use them."
+        ),
     ] = None,
-    hide: Annotated[list[str] | None, typer.Option("--hide", metavar="GLOB", help="Tools to hide from models.")] = None,
-    sandbox: Annotated[bool, typer.Option("--sandbox", help="Run the program in the sandbox of commands.")] = False,
+    hide: Annotated[
+        list[str] | None, typer.Option("--hide", metavar="GLOB", help="Hide these tools from models.")
+    ] = None,
+    sandbox: Annotated[
+        bool, typer.Option("--sandbox", help="Run the program in the sandbox for shell commands.")
+    ] = False,
     network: Annotated[
         str | None,
-        typer.Option("--network", metavar="LIST", help="What the program may reach in the sandbox: all, or domains."),
+        typer.Option(
+            "--network",
+            metavar="LIST",
+            help="The network that the program may reach from the sandbox: all, or a list of domains.",
+        ),
     ] = None,
     timeout: Annotated[
         float | None, typer.Option("--timeout", metavar="N", help="Stop a call after this many seconds.")
     ] = None,
     project: ProjectOption = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a server of the same name.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing server of the same name.")] = False,
 ) -> None:
-    """Add a server. Do not write a key itself: name its source, such as ${env:NAME}.
+    """Add a server. If the server needs a key, write the source of the key, such as ${env:NAME}, not the key itself.
 
     \b
     Examples:
@@ -135,10 +152,10 @@ def rm(name: NameArgument, project: ProjectOption = False) -> None:
 
 @app.command("confirm")
 def confirm(name: NameArgument, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> None:
-    """Allow a server of the project's engine.toml, and its allowed tools as they are defined now.
+    """Allow a server of the project's engine.toml, and the current definitions of its allowed tools.
 
-    Such a server needs your consent, because the author of that file chose the program. Servers that you added yourself
-    need none, unless one of their allowed tools has changed.
+    A server in the project's engine.toml needs your consent, because somebody else may have chosen its program. A
+    server that you added yourself needs your consent only if the definition of an allowed tool has changed.
 
     \b
     Examples:
@@ -163,15 +180,16 @@ def confirm(name: NameArgument, yes: Annotated[bool, typer.Option("--yes", "-y",
 @app.command("import")
 def import_(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="JSON with mcpServers, such as .mcp.json, or Codex's TOML.")
+        Path,
+        typer.Argument(metavar="FILE", help="A JSON file with mcpServers, such as .mcp.json, or a TOML file of Codex."),
     ],
     project: ProjectOption = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace servers of the same names.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace existing servers of the same names.")] = False,
 ) -> None:
     """Add the MCP servers of another program: Claude, Cursor, VS Code, Zed, opencode, Codex and others.
 
-    Keys of the file that are not imported are listed. Rights, such as autoApprove, are never imported. Exits 1 if a
-    server could not be added.
+    The command lists the parts of the file that it does not import. Rights, such as autoApprove, are never imported.
+    The exit code is 1 if a server could not be added.
 
     \b
     Examples:

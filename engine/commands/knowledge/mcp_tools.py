@@ -12,12 +12,12 @@ from engine.terminal.printing import print_json, print_text
 
 NameArgument = Annotated[str, typer.Argument(metavar="SERVER", help="The name of a server; see 'engine mcp list'.")]
 WordsArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Arguments NAME=VALUE, or one JSON object.")
+    list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Arguments as NAME=VALUE, or as one JSON object.")
 ]
 
 
 def show(name: NameArgument, as_json: JsonOption = False) -> None:
-    """Connect to a server, and show its tools, resources and prompts. Exits 0 if it works.
+    """Connect to a server, and show its tools, resources and prompts.
 
     \b
     Examples:
@@ -55,7 +55,7 @@ def call(
     words: WordsArgument = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Call a tool and print its result. Exits 1 if the call fails.
+    """Call a tool and print its result. The exit code is 1 if the call fails.
 
     \b
     Examples:

@@ -20,7 +20,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a persona
 
 @app.callback(invoke_without_command=True)
 def personas(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List, add, show and remove personas.
+    """List, add, show and remove personas, the roles that a model can have.
 
     \b
     Examples:
@@ -35,7 +35,7 @@ def personas(context: typer.Context, as_json: JsonOption = False, db: DbOption =
 
 @app.command("list")
 def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List the personas that a run can have.
+    """List the personas for 'engine run --persona NAME'.
 
     \b
     Example:
@@ -53,14 +53,19 @@ def list_(as_json: JsonOption = False, db: DbOption = None) -> None:
 @app.command()
 def add(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A text file; its name becomes the persona's name.", readable=False)
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A text file with the persona. Its file name becomes the name of the persona.",
+            readable=False,
+        ),
     ],
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Use this name instead of the file's.")
+        str | None, typer.Option("--name", metavar="NAME", help="Use this name instead of the file name.")
     ] = None,
     db: DbOption = None,
 ) -> None:
-    """Add a persona, or replace one of your own. Runs that use it see the new text from their next prompt on.
+    """Add a persona, or replace a persona that you added. Runs that use it see the new text from their next prompt on.
 
     \b
     Examples:
@@ -95,7 +100,7 @@ def show(name: Name, db: DbOption = None) -> None:
 
 @app.command()
 def rm(name: Name, db: DbOption = None) -> None:
-    """Remove a persona of your own that no run uses.
+    """Remove a persona that you added. A persona that a run uses cannot be removed.
 
     \b
     Example:

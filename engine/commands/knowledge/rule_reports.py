@@ -67,13 +67,16 @@ def explain(
     run: Annotated[
         str | None,
         typer.Option(
-            "--run", metavar="RUN", help="Check it as the next prompt of this run.", autocompletion=complete_run
+            "--run",
+            metavar="RUN",
+            help="Explain the prompt as if it were the next prompt of this run.",
+            autocompletion=complete_run,
         ),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show which rules a prompt would load, and why. Nothing is stored, and no model is asked.
+    """Show which rules a prompt would load, and why. This stores nothing and asks no model.
 
     \b
     Examples:
@@ -126,7 +129,7 @@ def stats(
 ) -> None:
     """Show how many tokens the rules added and saved for each prompt.
 
-    'Saved' counts the rules of active domains that were not loaded.
+    'Saved' are the tokens of active domains that were not loaded.
 
     \b
     Examples:
@@ -160,7 +163,9 @@ def import_(
     place: Annotated[
         Path | None,
         typer.Argument(
-            metavar="PLACE", help="A folder or a file; default: .opencarly or .carl here or above.", readable=False
+            metavar="PLACE",
+            help="A folder or a file. Default: .opencarly or .carl in this folder or a folder above it.",
+            readable=False,
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace existing domains of the same name.")] = False,
@@ -174,10 +179,10 @@ def import_(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Import rules from a folder .opencarly or .carl, or from a file with one line '- RULE' each.
+    """Import rules from a folder .opencarly or .carl, or from a file with a line '- RULE' for each rule.
 
-    Existing domains stay as they are unless you give --replace. Later changes of the files are imported when a prompt
-    begins.
+    Existing domains are kept, unless you give --replace. If the files change later, the next prompt imports the
+    changes.
 
     \b
     Examples:

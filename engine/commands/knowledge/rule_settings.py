@@ -51,16 +51,16 @@ def _rows(database: Database, view: str) -> list[dict[str, Any]]:
 
 def exclude(
     words: Annotated[
-        str | None, typer.Argument(metavar="WORDS", help="The words, separated by commas; '' for none.")
+        str | None, typer.Argument(metavar="WORDS", help="The exclude words, separated by commas; '' removes all.")
     ] = None,
     whole_words: Annotated[
-        bool | None, typer.Option("--whole-words/--substrings", help="Find them only as whole words, or anywhere.")
+        bool | None, typer.Option("--whole-words/--substrings", help="Match only whole words, or also parts of words.")
     ] = None,
     everywhere: GlobalOption = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show or set the exclude words. A prompt with one of them loads only the always-on domains.
+    """Show or set the exclude words. If a prompt contains an exclude word, only the always-on domains are loaded.
 
     \b
     Examples:
@@ -77,7 +77,8 @@ def exclude(
     with database_or_fresh(db) as database:
         rows = _rows(
             database,
-            "(select k.rule_set_id, coalesce(j.root, 'all folders') as 'of', k.word, k.is_whole from rule_keywords as k "
+            "(select k.rule_set_id, coalesce(j.root, 'all folders') as 'of', k.word, k.is_whole from "
+            "rule_keywords as k "
             "join rule_sets as s on s.id = k.rule_set_id left join projects as j on j.id = s.project_id "
             "where k.domain_id is null order by k.id)",
         )
@@ -89,21 +90,25 @@ def exclude(
 
 def brackets(
     moderate: Annotated[
-        int | None, typer.Option("--moderate", min=0, help="After this many prompts MODERATE begins.")
+        int | None, typer.Option("--moderate", min=0, help="Start MODERATE after this many prompts.")
     ] = None,
     depleted: Annotated[
-        int | None, typer.Option("--depleted", min=0, help="After this many prompts DEPLETED begins.")
+        int | None, typer.Option("--depleted", min=0, help="Start DEPLETED after this many prompts.")
     ] = None,
     critical: Annotated[
-        int | None, typer.Option("--critical", min=0, help="After this many prompts CRITICAL begins.")
+        int | None, typer.Option("--critical", min=0, help="Start CRITICAL after this many prompts.")
     ] = None,
     basis: Annotated[
         str | None,
-        typer.Option("--basis", metavar="WHAT", help="prompts: count prompts; context: measure the free context."),
+        typer.Option(
+            "--basis",
+            metavar="WHAT",
+            help="Decide by the number of prompts (prompts), or by the free part of the context (context).",
+        ),
     ] = None,
     on: Annotated[
         bool | None,
-        typer.Option("--on/--off", help="Switch the brackets on or off; with --of only the rules of that bracket."),
+        typer.Option("--on/--off", help="Switch all brackets on or off, or with --of the rules of one bracket."),
     ] = None,
     of: Annotated[str | None, typer.Option("--of", metavar="BRACKET", help="The bracket to change.")] = None,
     rule: RuleTexts = None,
@@ -113,8 +118,8 @@ def brackets(
 ) -> None:
     """Show or change the brackets: rules that depend on how full the context is.
 
-    The brackets are FRESH, MODERATE, DEPLETED and CRITICAL. The current one depends on the number of prompts, or on how
-    much of the context is left.
+    The brackets are FRESH, MODERATE, DEPLETED and CRITICAL. The number of prompts, or the free part of the context,
+    decides which bracket applies.
 
     \b
     Examples:
@@ -190,16 +195,16 @@ def star_commands(
         str | None, typer.Option("--description", metavar="TEXT", help="A short description.")
     ] = None,
     remove: Annotated[bool, typer.Option("--rm", help="Remove the star-command.")] = False,
-    on: Annotated[bool | None, typer.Option("--on/--off", help="Look for star-commands in prompts, or do not.")] = None,
+    on: Annotated[bool | None, typer.Option("--on/--off", help="Switch star-commands on or off.")] = None,
     strict: Annotated[
         bool | None,
-        typer.Option("--strict/--anywhere", help="Find *NAME only after white space, or anywhere."),
+        typer.Option("--strict/--anywhere", help="Recognize *NAME only after white space, or anywhere."),
     ] = None,
     everywhere: GlobalOption = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show or change star commands: *NAME in a prompt loads their rules.
+    """Show or change star commands: if a prompt contains *NAME, the rules of NAME are loaded.
 
     \b
     Examples:
@@ -226,7 +231,8 @@ def star_commands(
         with open_to_write(db) as database, database.transaction():
             number = nearest_set(database, everywhere=everywhere)
             database.execute(
-                "update rule_sets set star_commands = coalesce(?, star_commands), strict_stars = coalesce(?, strict_stars) "
+                "update rule_sets set star_commands = coalesce(?, star_commands), strict_stars = coalesce(?, "
+                "strict_stars) "
                 "where id = ?",
                 (on, strict, number),
             )
@@ -267,16 +273,20 @@ def star_commands(
 def devmode(
     state: Annotated[
         str | None,
-        typer.Argument(metavar="on|off|inherit", help="on, off, or inherit, with which a run follows its folder."),
+        typer.Argument(
+            metavar="on|off|inherit", help="on, off, or inherit. With inherit, a run uses the value of its folder."
+        ),
     ] = None,
     run: Annotated[
-        str | None, typer.Option("--run", metavar="RUN", help="Only in this run.", autocompletion=complete_run)
+        str | None,
+        typer.Option("--run", metavar="RUN", help="Change it only for this run.", autocompletion=complete_run),
     ] = None,
     everywhere: GlobalOption = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show or switch devmode: the model ends each answer with the rules that were loaded and the rules that it followed.
+    """Show or switch devmode: the model ends each answer with the rules that were loaded and the rules that it
+    followed.
 
     \b
     Examples:

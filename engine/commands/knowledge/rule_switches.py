@@ -16,14 +16,14 @@ from .rule_settings import root
 
 RunOption = Annotated[
     str | None,
-    typer.Option("--run", metavar="RUN", help="Only in this run.", autocompletion=complete_run),
+    typer.Option("--run", metavar="RUN", help="Change it only for this run.", autocompletion=complete_run),
 ]
 
 
 def enable(
     domains: Annotated[list[str], typer.Argument(metavar="DOMAIN...", autocompletion=complete_domain)],
     run: RunOption = None,
-    inherit: Annotated[bool, typer.Option("--inherit", help="With --run: follow the folder again.")] = False,
+    inherit: Annotated[bool, typer.Option("--inherit", help="With --run: use the value of the folder again.")] = False,
     db: DbOption = None,
 ) -> None:
     """Switch domains on, in this folder or in one run.
@@ -42,7 +42,7 @@ def disable(
     run: RunOption = None,
     db: DbOption = None,
 ) -> None:
-    """Switch domains off, in this folder or in one run. The model sees neither their rules nor their names.
+    """Switch domains off, in this folder or in one run. The model then does not see their rules or names.
 
     \b
     Examples:

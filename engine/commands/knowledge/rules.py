@@ -24,30 +24,45 @@ DomainArgument = Annotated[
     str, typer.Argument(metavar="DOMAIN", help="The name of a domain.", autocompletion=complete_domain)
 ]
 Words = Annotated[
-    str | None, typer.Option("--recall", metavar="WORDS", help="Words that load it, separated by commas.")
+    str | None,
+    typer.Option(
+        "--recall",
+        metavar="WORDS",
+        help="Load the domain if the prompt contains one of these words, separated by commas.",
+    ),
 ]
 Excluding = Annotated[
     str | None,
-    typer.Option("--exclude", metavar="WORDS", help="Words that prevent it from loading, separated by commas."),
+    typer.Option(
+        "--exclude",
+        metavar="WORDS",
+        help="Do not load the domain if the prompt contains one of these words, separated by commas.",
+    ),
 ]
 Globs = Annotated[
-    str | None, typer.Option("--paths", metavar="GLOBS", help="Files that load it, such as tests/** or *.py.")
+    str | None,
+    typer.Option(
+        "--paths",
+        metavar="GLOBS",
+        help="Load the domain if the prompt names one of these files, such as tests/** or *.py.",
+    ),
 ]
 RuleTexts = Annotated[list[str] | None, typer.Option("--rule", metavar="TEXT", help="A rule; may be repeated.")]
 AlwaysOn = Annotated[
-    bool | None, typer.Option("--always-on/--by-words", help="Load it for every prompt, or by its words.")
+    bool | None,
+    typer.Option("--always-on/--by-words", help="Load the domain for every prompt, or only if its words match."),
 ]
 Whole = Annotated[
-    bool | None, typer.Option("--whole-words/--substrings", help="Find its words only as whole words, or anywhere.")
+    bool | None, typer.Option("--whole-words/--substrings", help="Match only whole words, or also parts of words.")
 ]
 
 
 @app.callback(invoke_without_command=True)
 def rules(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Manage the rules that are added to a prompt if they match it.
+    """Manage rules: instructions that the model gets with prompts that match them.
 
-    A domain is a list of rules, such as 'testing'. It is loaded if the prompt contains one of its words or names one of
-    its files. Without a subcommand you see the rules of this folder.
+    Rules are grouped in domains, such as 'testing'. A domain is loaded if the prompt contains one of its words or
+    names one of its files. Without a subcommand you see the rules of this folder.
 
     \b
     Examples:
@@ -65,7 +80,8 @@ def rules(context: typer.Context, as_json: JsonOption = False, db: DbOption = No
 @app.command("list")
 def list_(
     domain: Annotated[
-        str | None, typer.Argument(metavar="DOMAIN", help="Show its rules.", autocompletion=complete_domain)
+        str | None,
+        typer.Argument(metavar="DOMAIN", help="Show the rules of this domain.", autocompletion=complete_domain),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
@@ -115,7 +131,7 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
 
 @app.command()
 def new(
-    domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="Its name: letters, digits, - and _.")],
+    domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="The name of the domain: letters, digits, - and _.")],
     rule: RuleTexts = None,
     recall: Words = None,
     exclude: Excluding = None,
@@ -125,7 +141,7 @@ def new(
     everywhere: GlobalOption = False,
     db: DbOption = None,
 ) -> None:
-    """Create a domain. Without --rule, an editor opens so that you can write the rules.
+    """Create a domain. Without --rule, your editor opens, and you write the rules there.
 
     \b
     Examples:
@@ -167,9 +183,9 @@ def edit(
     whole_words: Whole = None,
     db: DbOption = None,
 ) -> None:
-    """Change a domain. Without an option, its rules open in $EDITOR, one line '- RULE' each.
+    """Change a domain. Without an option, its rules open in $EDITOR, each on a line '- RULE'.
 
-    An option replaces the old value; '' removes it. Rules given with --rule replace all rules of the domain.
+    An option replaces the old value; '' removes the old value. --rule replaces all rules of the domain.
 
     \b
     Examples:
@@ -249,7 +265,7 @@ def _warnings(database: Database, name: str) -> list[str]:
 
 @app.command()
 def rm(domain: DomainArgument, db: DbOption = None) -> None:
-    """Remove a domain. Its rules stay in the record of the runs that saw them.
+    """Remove a domain. Runs that used its rules keep them in their record.
 
     \b
     Example:

@@ -26,16 +26,16 @@ RootOption = Annotated[
     Path | None,
     typer.Option("--root", metavar="FOLDER", readable=False, help="The project's folder; default: this one."),
 ]
-Everywhere = Annotated[bool, typer.Option("--everywhere", help="For all projects of the database.")]
+Everywhere = Annotated[bool, typer.Option("--everywhere", help="Use the skills in all projects of the database.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a skill.", autocompletion=complete_skill)]
 
 
 @app.callback(invoke_without_command=True)
 def skills(context: typer.Context, root: RootOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List, add, remove, show and search skills.
+    """List, add, remove, show and search skills, the instructions for special tasks.
 
-    The model reads the names and descriptions, and loads a skill if a task fits it. Skills in the project's usual
-    folders (.agents/skills, .claude/skills, …) are found automatically when a run begins.
+    The model reads the names and descriptions of skills, and loads the text of a skill if it needs it. When a run
+    begins, it finds the skills in the project's usual folders (.agents/skills, .claude/skills, …).
 
     \b
     Examples:
@@ -76,21 +76,24 @@ def list_(root: RootOption = None, as_json: JsonOption = False, db: DbOption = N
 def add(
     sources: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SOURCE]...", help="Folders, Markdown, JSON or YAML files, zips, addresses."),
+        typer.Argument(
+            metavar="[SOURCE]...",
+            help="Where the skills are: folders, Markdown, JSON or YAML files, zip files, or URLs.",
+        ),
     ] = None,
     home: Annotated[
-        bool, typer.Option("--home", help="Add the skills in your home's folders, such as ~/.claude/skills.")
+        bool, typer.Option("--home", help="Add the skills in your home folder, such as ~/.claude/skills.")
     ] = False,
-    found: Annotated[bool, typer.Option("--found", help="Look for skills in this project's folders now.")] = False,
+    found: Annotated[bool, typer.Option("--found", help="Add the skills in this project's usual folders now.")] = False,
     everywhere: Everywhere = False,
     root: RootOption = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Add skills, or replace skills of the same name. If one of them is wrong, none is added.
+    """Add skills, or replace skills of the same name. If a skill has a mistake, no skill is added.
 
-    Skills are copied into the database, so add a skill again after you changed it. No file of a skill is executed when
-    you add it. Links in a folder are not followed, and files that are not text are left out.
+    Skills are copied into the database. If you change a skill, add it again. Adding a skill executes none of its
+    files. Links in a folder are not followed, and only text files are added.
 
     \b
     Examples:
@@ -139,7 +142,7 @@ def _by_name(others: dict[str, list[str]]) -> dict[str, list[str]]:
 
 @app.command()
 def rm(name: Name, everywhere: Everywhere = False, root: RootOption = None, db: DbOption = None) -> None:
-    """Remove a skill that was added. Packets that runs have sent keep its text.
+    """Remove a skill that was added. Packets that were sent keep its text.
 
     \b
     Example:
@@ -160,7 +163,7 @@ def show(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Print the text of a skill as a model gets it, or one of its files.
+    """Print the text that the model gets for a skill, or a file of the skill.
 
     \b
     Examples:
@@ -197,8 +200,8 @@ def search(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Search the names, descriptions and texts of skills. The best hit comes first. With the extra 'meaning' it also
-    searches by meaning. The search stores an index in the database.
+    """Search the names, descriptions and texts of skills. The best hit comes first. If the extra 'meaning' is
+    installed, the search also compares meanings. It stores an index in the database.
 
     \b
     Examples:

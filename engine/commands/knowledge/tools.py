@@ -33,7 +33,7 @@ SourceOption = Annotated[
     typer.Option(
         "--source",
         metavar="installed|function|mcp",
-        help="Only tools of the engine or a plugin, of an app, or of MCP servers.",
+        help="Only the tools of the engine and plugins (installed), of apps (function), or of MCP servers (mcp).",
     ),
 ]
 _COUNT = """
@@ -63,9 +63,9 @@ def tools(context: typer.Context, as_json: JsonOption = False, db: DbOption = No
 
 @app.command("list")
 def list_(source: SourceOption = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List the tools, and whether models may see them now.
+    """List the tools, and whether models can see them now.
 
-    Functions of an app and tools of an MCP server are listed only while a process that provides them drives a run.
+    Tools of apps and MCP servers are visible only while a process that provides them works on a run.
 
     \b
     Examples:
@@ -136,13 +136,13 @@ def show(
 def rm(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", help="The tools.")] = None,
     unused: Annotated[
-        bool, typer.Option("--unused", help="All tools of apps and servers that no process provides now.")
+        bool, typer.Option("--unused", help="Remove all tools of apps and MCP servers that no process provides now.")
     ] = False,
     db: DbOption = None,
 ) -> None:
-    """Remove tools of apps and MCP servers from the database, such as tools that no longer exist.
+    """Remove tools of apps and MCP servers from the database, for example tools that no longer exist.
 
-    A tool comes back when a process that provides it drives a run. Past calls stay in the record.
+    A tool is added again when a process that provides it works on a run. Past calls stay in the record.
 
     \b
     Examples:

@@ -59,15 +59,18 @@ def costs(
     run: Annotated[
         str | None, typer.Argument(metavar="RUN", help="Only this run; default: all.", autocompletion=complete_run)
     ] = None,
-    by: Annotated[By, typer.Option("--by", metavar="day|model|run", help="A row for each day, model or run.")] = By.DAY,
+    by: Annotated[
+        By, typer.Option("--by", metavar="day|model|run", help="Print one row per day, model or run.")
+    ] = By.DAY,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Show what models cost in US dollars.
 
-    A bar compares the costs, or the tokens if no price is known. Child runs have their own rows, and the line below the
-    table is the sum. Days begin at midnight UTC. A cost is 'unknown' if neither the provider nor 'engine models add
-    ALIAS MODEL --price IN/OUT' states a price. In JSON, known_cost is the sum of the known costs.
+    Bars compare the costs, or the tokens if no price is known. Child runs have rows of their own. The last line is
+    the sum. Days are local; with --utc and in JSON they are UTC. A cost is 'unknown' if the provider reports no cost
+    and you have set no price. To set a price, use 'engine models add ALIAS MODEL --price IN/OUT'. In JSON, known_cost
+    is the sum of the known costs.
 
     \b
     Examples:

@@ -52,16 +52,16 @@ def diff(
     run: RunArgument = None,
     turn: Annotated[
         int | None,
-        typer.Argument(metavar="TURN", help="Only what this turn changed.", autocompletion=complete_turn),
+        typer.Argument(metavar="TURN", help="Show only the changes of this turn.", autocompletion=complete_turn),
     ] = None,
-    stat: Annotated[bool, typer.Option("--stat", help="Only count the lines of each file.")] = False,
+    stat: Annotated[bool, typer.Option("--stat", help="Show only the number of changed lines for each file.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Show what a run changed in the files.
 
-    The diff compares each file before the run's first change with the file after its last change. It includes the changes
-    of child runs and of shell commands. On a terminal it is coloured and opens in a pager.
+    For each file, the diff shows the text before the run's first change and after its last change. Changes of child
+    runs and of shell commands are included. On a terminal the diff is coloured and opens in a pager.
 
     \b
     Examples:

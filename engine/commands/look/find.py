@@ -45,18 +45,19 @@ def find(
         float, typer.Option("--timeout", metavar="N", min=0.001, help="Stop searching after N seconds.")
     ] = 10.0,
     meaning: Annotated[
-        bool, typer.Option("--meaning", help="Also list entries, files, rules, skills and tools about it.")
+        bool,
+        typer.Option("--meaning", help="Also list the entries, files, rules, skills and tools that fit TEXT best."),
     ] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Search prompts, answers, results, files and entries.
 
-    It also searches reasoning, errors, proposals and decisions. The latest hits come first. Letter case is ignored (A-Z).
-    Times are in UTC.
+    The search includes reasoning, errors, proposals and decisions. The latest hits come first. Letter case is ignored
+    (A-Z). Times are local; with --utc and in JSON they are UTC.
 
-    --meaning adds a list of the tools, skills, rules, files and entries about TEXT. The best hit comes first. With the
-    extra 'meaning' the search is by meaning, otherwise by words. It stores an index in the database.
+    --meaning also lists the tools, skills, rules, files and entries that fit TEXT best. It compares meanings if the
+    extra 'meaning' is installed, otherwise words. It stores an index in the database.
 
     \b
     Examples:

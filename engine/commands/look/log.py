@@ -35,15 +35,17 @@ def log(
     turn: Annotated[
         int | None, typer.Option("--turn", metavar="N", help="Only this turn.", autocompletion=complete_turn)
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Show whole outputs, not only their last lines.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show the whole output of commands, not only the last lines.")
+    ] = False,
     utc: UtcOption = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Print a run as a story: the prompt, what was done, the answer.
 
-    Edits show how many lines they added and removed. Shell commands show their exit code and the end of their output. JSON
-    has the commands with their results, like the view run_log.
+    For an edit you see how many lines it added and removed. For a shell command you see its exit code and the end of
+    its output. --json prints the rows of the view run_log.
 
     \b
     Examples:

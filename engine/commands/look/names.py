@@ -26,13 +26,14 @@ _CALLED = "select run, title, labels, archived_at from run_overview where run = 
 def rename(
     run: RunArgument = None,
     *,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name: letters, digits, '_', '-' and '.'.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The new name: letters, digits, '_', '-' and '.'.")],
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Give a run another name. References to it follow. Packets already sent keep the old name.
+    """Give a run another name. All references to the run change with it. Packets that were sent before keep the old
+    name.
 
-    A run that is working cannot be renamed.
+    You cannot rename a run while it works.
 
     \b
     Example:
@@ -56,14 +57,14 @@ def label(
     ] = None,
     title: Annotated[
         str | None,
-        typer.Option("--title", metavar="TEXT", help="Its title; '' restores the start of its first prompt."),
+        typer.Option("--title", metavar="TEXT", help="The title of the run; '' removes the title."),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Give a run labels and a title, or show them. 'engine runs --label' lists the runs that have one.
+    """Give a run labels and a title, or show them. 'engine runs --label LABEL' lists the runs with a label.
 
-    If the first word names no run, it is a label for the latest run.
+    If the first word is not the name of a run, all words are labels for the latest run.
 
     \b
     Examples:
@@ -98,16 +99,19 @@ def archive(
     ] = None,
     idle: Annotated[
         str | None,
-        typer.Option("--idle", metavar="SPAN", help="Every run that has been idle for this long: 12h, 30d, 8w."),
+        typer.Option(
+            "--idle", metavar="SPAN", help="Archive every run that has been idle for this long: 12h, 30d, 8w."
+        ),
     ] = None,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Show the runs in lists again; a new prompt does so too.")
+        bool, typer.Option("--undo", help="Show the runs in lists again. A new prompt has the same effect.")
     ] = False,
     db: DbOption = None,
 ) -> None:
-    """Hide runs from lists. Nothing is removed; 'engine runs --archived' lists them.
+    """Hide runs from lists. Nothing is removed; 'engine runs --archived' also lists archived runs.
 
-    A run that works, waits or has queued prompts is not idle. The setting archive_idle_days archives runs automatically.
+    A run is idle if it does not work, does not wait for you and has no queued prompts. The setting archive_idle_days
+    archives idle runs automatically.
 
     \b
     Examples:

@@ -1,4 +1,6 @@
-"""`engine runs output`: print what a shell command of a run prints, also while another process drives the run, or end it."""
+"""`engine runs output`: print what a shell command of a run prints, also while another process drives the run, or end
+it.
+"""
 
 from __future__ import annotations
 
@@ -30,25 +32,26 @@ def output(
         str | None,
         typer.Argument(
             metavar="PATH",
-            help="The output or log entry; default: the running command, else the last one.",
+            help="The output or log entry; default: the running command, else the last command.",
             autocompletion=complete_path,
         ),
     ] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print new output until the command ends.")] = False,
     cancel: Annotated[bool, typer.Option("--cancel", help="Stop the command.")] = False,
     reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="With --cancel: why; the model reads it.")
+        str | None, typer.Option("--reason", metavar="TEXT", help="With --cancel: the reason, which the model reads.")
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Print a shell command's output, or stop it.
 
-    The command's errors go to stderr. PATH names one output, or the command's log entry for both.
+    The output that the command wrote to stderr goes to stderr. PATH is one output (sh://…), or the log entry of the
+    command (log://…) for both outputs.
 
-    With --follow, Ctrl-C stops the printing, not the command. A terminal shows control characters as escapes; a pipe gets
-    the exact text. With --json each line is an object with path, channel, text and left_out; the last line has state,
-    outcome and exit_code.
+    With --follow, Ctrl-C stops the printing; the shell command continues. On a terminal, control characters are shown
+    as escapes. A pipe gets the exact text. With --json each line is an object with path, channel, text and left_out.
+    The last line has state, outcome and exit_code.
 
     \b
     Examples:

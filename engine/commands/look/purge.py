@@ -21,7 +21,7 @@ def purge(
         list[str] | None,
         typer.Argument(
             metavar="RUN",
-            help="The run to remove. With --before: databases, or folders of them.",
+            help="The run to remove. With --before: databases or folders, in which all old runs are removed.",
             autocompletion=complete_run,
             show_default=False,
         ),
@@ -31,22 +31,25 @@ def purge(
         typer.Option(
             "--before",
             metavar="WHEN",
-            help="All runs in which nothing has happened since then, with their child runs: 90d, 12w, 2026-03-01.",
+            help="Remove all runs that have not changed since then, with their child runs: 90d, 12w, 2026-03-01.",
             show_default=False,
         ),
     ] = None,
-    archived: Annotated[bool, typer.Option("--archived", help="With --before: only runs that are archived.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --before: only list the runs.")] = False,
-    tree: Annotated[bool, typer.Option("--tree", help="Also remove all of its child runs.")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="With --before: remove only archived runs.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --before: list the runs, and remove nothing.")
+    ] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="Also remove all child runs of the run.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Remove a run for good, or all old runs. This cannot be undone.
 
-    Its prompts, responses, commands, entries and packets are removed. The files that it wrote stay, and so do texts
-    that other runs use. The database becomes smaller, unless another process has it open. To keep a copy, use
-    'engine runs export' first. The setting retention_days does the same after every run.
+    This removes the prompts, responses, commands, entries and packets of the run. Files that the run wrote stay on
+    disk. Texts that other runs use stay in the database. The database file becomes smaller, unless another process
+    has it open. To keep a copy, use 'engine runs export' first. To remove old runs automatically, use the setting
+    retention_days.
 
     \b
     Examples:

@@ -85,7 +85,9 @@ def runs(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", metavar="N", min=1, help="List the latest N; default: 20.", show_default=False),
+        typer.Option(
+            "--limit", "-n", metavar="N", min=1, help="List the latest N runs; default: 20.", show_default=False
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="List every run.")] = False,
     archived: Annotated[bool, typer.Option("--archived", help="Include archived runs.")] = False,
@@ -94,7 +96,7 @@ def runs(
         typer.Option(
             "--in",
             metavar="PATH",
-            help="List the runs of this database, or of every database in this folder. May be repeated.",
+            help="List the runs of the database PATH, or of all databases in the folder PATH. May be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -102,11 +104,12 @@ def runs(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List, name, archive and remove runs. Without a command it lists the latest 20.
+    """List, name, archive and remove runs. Without a command, the latest 20 runs are listed.
 
-    Child runs are listed below their parent, and tree_cost includes them. A run without a title shows the start of its
-    first prompt. If a run was interrupted, the last line shows the command that resumes it. JSON has every run unless you
-    give --limit, times in UTC, and "resumable" for a run that was interrupted.
+    Child runs are listed below their parent. tree_cost is the cost of a run and its child runs. A run without a title
+    shows the start of its first prompt. If a run was interrupted, the last line shows the command that resumes it.
+    --json prints all runs unless you give --limit. In JSON, times are UTC, and interrupted runs have "resumable":
+    true.
 
     \b
     Examples:

@@ -55,8 +55,8 @@ _ENDS = """
 def show(run: RunArgument = None, utc: UtcOption = False, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Show a run: its prompts, answers, rules, turns and decisions.
 
-    For each turn you see its tokens, its cost in US dollars and its time in milliseconds. Times are local; --utc and JSON
-    have UTC.
+    For each turn you see its tokens, its cost in US dollars and its duration in milliseconds. Times are local; with
+    --utc and in JSON they are UTC.
 
     \b
     Examples:

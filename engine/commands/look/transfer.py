@@ -33,7 +33,7 @@ def export(
     run: RunArgument = None,
     file: Annotated[
         str | None,
-        typer.Argument(metavar="FILE", help="Where to write; - is stdout. Default: RUN.jsonl.", show_default=False),
+        typer.Argument(metavar="FILE", help="The file to write; - is stdout. Default: RUN.jsonl.", show_default=False),
     ] = None,
     messages: Annotated[
         str | None,
@@ -44,9 +44,9 @@ def export(
 ) -> None:
     """Write a run to a text file, to keep it or send it.
 
-    The file holds the run, its child runs and the runs that it was forked from. The same run always gives the same file.
-    Settings, keys and rights are not in it; the texts that the run has read and written are. With --messages the file
-    is a JSON array of messages for another library.
+    The file contains the run, its child runs and the runs that it was forked from. It also contains the texts that
+    these runs have read and written, but no settings, keys or rights. The same run always gives the same file. With
+    --messages the file is a JSON array of messages for another library.
 
     \b
     Examples:
@@ -95,14 +95,15 @@ def _export_messages(alias: str, found: Sequence[object], file: str | None) -> N
 def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that 'engine runs export' wrote; - is stdin.")],
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="The name of the run here.", show_default=False)
+        str | None,
+        typer.Option("--name", metavar="NAME", help="The name of the run in this database.", show_default=False),
     ] = None,
     root: Annotated[
         Path | None,
-        typer.Option("--root", metavar="FOLDER", help="The folder that the run works in.", show_default=False),
+        typer.Option("--root", metavar="FOLDER", help="The working folder of the run.", show_default=False),
     ] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Import a run even if it would act, such as continue a prompt.")
+        bool, typer.Option("--trust", help="Import the run even if it would act, for example continue a prompt.")
     ] = False,
     messages: Annotated[
         str | None,
@@ -115,9 +116,9 @@ def import_(
 ) -> None:
     """Import a run that was exported, into this folder's database.
 
-    The file is checked first. If it is damaged or was made by hand, nothing is imported. Without --root the run belongs to
-    no folder, so it changes no files. If its name is taken, it gets -2. With --messages, the messages of another library are
-    added to the run --name, which may be a new one.
+    The file is checked first. If it is damaged or was made by hand, nothing is imported. Without --root the run has
+    no folder, so it cannot change files. If another run has the same name, -2 is added to the name. With --messages,
+    FILE contains messages of another library; they are added to the run --name, or to a new run of that name.
 
     \b
     Examples:
@@ -181,21 +182,27 @@ def _show(file: Path, acts: Sequence[Act]) -> None:
 def move(
     run: RunArgument = None,
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The database to move it to; a new one is created.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The other database; it is created if it does not exist.")
+    ],
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="The name of the run there.", show_default=False)
+        str | None,
+        typer.Option("--name", metavar="NAME", help="The name of the run in the other database.", show_default=False),
     ] = None,
     root: Annotated[
         Path | None,
-        typer.Option("--root", metavar="FOLDER", help="The folder that the run works in there.", show_default=False),
+        typer.Option(
+            "--root", metavar="FOLDER", help="The working folder of the run in the other database.", show_default=False
+        ),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Move a run and its child runs to another database.
 
-    The run is removed here once it is stored there. If the move is interrupted, run it again. Without --root the
-    run belongs to no folder there, so it changes no files. Runs that it was forked from are copied.
+    The run is first stored in the other database, then removed from this one. If the move is interrupted, run the
+    command again. Without --root the moved run has no folder, so it cannot change files. If the run is a fork, the
+    runs that it was forked from are copied.
 
     \b
     Examples:

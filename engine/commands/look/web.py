@@ -24,25 +24,27 @@ def web(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="FILE|FOLDER...", help="Databases, or folders with some. Default: this folder's database."
+            metavar="FILE|FOLDER...",
+            help="Databases, or folders that contain databases. Default: the database of this folder.",
         ),
     ] = None,
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen on; 0: any free port.")
-    ] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address; open no browser.")] = False,
+    port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port; 0: any free port.")] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address, but do not open a browser.")
+    ] = False,
     export: Annotated[
         Path | None,
         typer.Option(
-            "--export", metavar="FOLDER", help="Write one run as static pages into FOLDER. Name the RUN last."
+            "--export", metavar="FOLDER", help="Write the pages of one run into FOLDER. RUN is the last argument."
         ),
     ] = None,
     db: DbOption = None,
 ) -> None:
-    """Look at runs in the browser: what happened, why, and what it cost; decide on proposals there.
+    """Look at runs in the browser, and decide on proposals there.
 
-    The first line is the address. It has a token, so only you can open it. Pages follow runs live, also runs of
-    other processes. Ctrl-C ends the server. With --export the same pages are written for somebody else, without a server.
+    The first line of output is the address. It contains a token, so only you can open it. The pages update while runs
+    work, even in other processes. Ctrl-C ends the server. With --export the pages are written to a folder, so that
+    you can send them.
 
     \b
     Examples:

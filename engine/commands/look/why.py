@@ -25,19 +25,22 @@ def why(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="A turn, path, command, setting, rule or skill; default: the run itself.",
+            help="The turn, path, command, setting, rule or skill to explain; default: how the run ended.",
             autocompletion=complete_reason,
         ),
     ] = None,
-    rows: Annotated[bool, typer.Option("--rows", help="Show the row that each reason comes from.")] = False,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Show the SQL statement and the row behind each reason.")
+    ] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Say why something in a run is as it is: why it was refused, shown, chosen, or how it ended.
+    """Say why something in a run happened, and which rows prove it.
 
-    NAME is the number of a turn, "prompt 2", a file, or another entry. A command is named by what it was about, or by its
-    path in 'engine log --json'. NAME can also be a setting, an option, "model", "cost", a domain of rules, a skill or an
-    AGENTS.md. If it means several things, each is answered. --rows shows the statement that selects the row of a reason.
+    It answers why a command was refused, why a model or a rule was chosen, why an entry is in the context, or why a
+    prompt ended. NAME can be the number of a turn, "prompt 2", a file, another entry or the text of a command. It can
+    also be a setting, an option, "model", "cost", a domain of rules, a skill or an AGENTS.md. If NAME fits several of
+    these, each is explained. --rows adds the SQL statement that selects the row behind each reason.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PathArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="PATH", help="Only this entry, or the entries that a pattern matches.", autocompletion=complete_path
+        metavar="PATH", help="Only this entry, or the entries that this pattern matches.", autocompletion=complete_path
     ),
 ]
 _WANTED = "(:path is null or path = :path or (path_is_pattern(:path) and pattern_match(:path, path)))"
@@ -51,11 +51,18 @@ def context(
     path: PathArgument = None,
     at: Annotated[
         int | None,
-        typer.Option("--at", metavar="TURN", help="As turn TURN saw it; default: now.", autocompletion=complete_turn),
+        typer.Option(
+            "--at", metavar="TURN", help="Show the context at this turn; default: now.", autocompletion=complete_turn
+        ),
     ] = None,
     compared: Annotated[
         tuple[int, int] | None,
-        typer.Option("--diff", metavar="N M", help="Compare what turns N and M saw.", show_default=False),
+        typer.Option(
+            "--diff",
+            metavar="N M",
+            help="Compare the context at turn N with the context at turn M.",
+            show_default=False,
+        ),
     ] = None,
     visible: VisibleOption = None,
     summarized: SummarizedOption = None,
@@ -65,9 +72,9 @@ def context(
 ) -> None:
     """List the entries in a run's context, now or (--at N) at a turn.
 
-    With a PATH it prints the text of that entry, even if the entry is archived. --visible, --summarized and --archived
-    change how the next packet shows the matching entries. --diff lists the entries that appeared, disappeared, changed or
-    moved in visibility; with a PATH it prints the change of that entry.
+    With a PATH it prints the text of that entry, even if the entry is archived. --visible, --summarized and
+    --archived change how the next packet shows the matching entries. --diff lists the entries that differ between two
+    turns. With --diff and a PATH it prints the diff of that entry.
 
     \b
     Examples:

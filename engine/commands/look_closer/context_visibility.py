@@ -17,16 +17,22 @@ def _patterns(name: str, says: str) -> typer.models.OptionInfo:
     return option
 
 
-VisibleOption = Annotated[list[str] | None, _patterns("visible", "Show the full text of these entries from now on.")]
-SummarizedOption = Annotated[list[str] | None, _patterns("summarized", "Show a summary of these entries from now on.")]
-ArchivedOption = Annotated[list[str] | None, _patterns("archived", "Do not show these entries any more.")]
+VisibleOption = Annotated[
+    list[str] | None, _patterns("visible", "From now on, show the model the full text of these entries.")
+]
+SummarizedOption = Annotated[
+    list[str] | None, _patterns("summarized", "From now on, show the model a summary of these entries.")
+]
+ArchivedOption = Annotated[
+    list[str] | None, _patterns("archived", "From now on, do not show these entries to the model.")
+]
 
 
 def move(database: Database, run: str, moves: Mapping[str, Sequence[str] | None]) -> None:
     """Change the visibility of entries in the context of `run`; `moves` has paths or patterns by visibility.
 
-    All of them are changed or none. Raises the error of the command that fails, such as `NotFound` (404) for a path that
-    matches nothing.
+    All of them are changed or none. Raises the error of the command that fails, such as `NotFound` (404) for a path
+    that matches nothing.
     """
     from engine.errors import error_for
 

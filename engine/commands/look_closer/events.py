@@ -45,12 +45,16 @@ def events(
     run: RunFilter = None,
     type_: Annotated[
         list[str] | None,
-        typer.Option("--type", metavar="TYPE", help="Only this type, such as turn.asked or 'loop.*'; may be repeated."),
+        typer.Option(
+            "--type", metavar="TYPE", help="Only events of this type, such as turn.asked or 'loop.*'. May be repeated."
+        ),
     ] = None,
     since: Annotated[
         str | None,
         typer.Option(
-            "--since", metavar="WHEN", help="Only events since then: 2h, 7d, 2026-03-01 or '2026-03-01 14:30' (UTC)."
+            "--since",
+            metavar="WHEN",
+            help="Only events since this time: 2h, 7d, 2026-03-01 or '2026-03-01 14:30' (UTC).",
         ),
     ] = None,
     after: Annotated[
@@ -58,16 +62,17 @@ def events(
     ] = 0,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", metavar="N", min=0, help="At most the latest N; 0: all. Default: 50, or all."),
+        typer.Option("--limit", "-n", metavar="N", min=0, help="List only the latest N events; 0: all."),
     ] = None,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per line.")] = False,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Print new events as they come, until Ctrl-C.")
-    ] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait and print new events, until Ctrl-C.")] = False,
     export: Annotated[
         Path | None,
         typer.Option(
-            "--export", metavar="FOLDER", readable=False, help="Write a file FOLDER/YYYY-MM-DD.jsonl for each day."
+            "--export",
+            metavar="FOLDER",
+            readable=False,
+            help="Write the events of each day to FOLDER/YYYY-MM-DD.jsonl.",
         ),
     ] = None,
     utc: UtcOption = False,
@@ -76,9 +81,9 @@ def events(
 ) -> None:
     """List the events of the database, oldest first.
 
-    Events are prompts, turns, decisions and changes of entries. Without an option the latest 50 are listed; --since,
-    --after, --jsonl and --json list every matching event. To continue where you stopped, give the last event's id to
-    --after. Times are local; --utc, JSON, --export and --since have UTC.
+    Events are prompts, turns, decisions and changes of entries. Without an option you see the latest 50 events.
+    --since, --after, --jsonl and --json list every matching event. To get only newer events next time, use --after
+    with the id of the last event. Times are local; with --utc, in JSON and with --export they are UTC.
 
     \b
     Examples:

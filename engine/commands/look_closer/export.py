@@ -25,20 +25,22 @@ def export(
     ] = None,
     datasette: Annotated[
         Path | None,
-        typer.Option("--datasette", metavar="FILE", help="Write what Datasette needs to describe the views."),
+        typer.Option(
+            "--datasette", metavar="FILE", help="Write a metadata file for Datasette, which describes the views."
+        ),
     ] = None,
     view: Annotated[
-        list[str] | None, typer.Option("--view", metavar="VIEW", help="Only this view. May be repeated.")
+        list[str] | None, typer.Option("--view", metavar="VIEW", help="Write only this view. May be repeated.")
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Write the views of the database as tables for other programs, with types and descriptions.
 
-    These are the views of 'engine sql --views'. Two of them have a row for each entry of each turn: context_at and
-    context_changes are written only if you name them. Parquet and DuckDB need the extra export. To keep or move
-    a single run, use 'engine runs export'. Datasette reads the database itself: --datasette writes a file for its option
-    -m, which hides what is internal.
+    'engine sql --views' lists the views. The views context_at and context_changes are large, so they are written only
+    if you name them with --view. Parquet and DuckDB need the extra export. Datasette reads the database itself;
+    --datasette writes a file for its option -m that describes the views and hides internal tables. To keep or move a
+    single run, use 'engine runs export'.
 
     \b
     Examples:

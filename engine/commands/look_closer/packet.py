@@ -31,12 +31,15 @@ def packet(
         int | None, typer.Argument(metavar="TURN", help="The turn; default: the latest.", autocompletion=complete_turn)
     ] = None,
     role: Annotated[
-        str | None, typer.Option("--role", metavar="ROLE", help="Only the text of this message: system or user.")
+        str | None, typer.Option("--role", metavar="ROLE", help="Print only this message: system or user.")
     ] = None,
     diff: Annotated[
         int | None,
         typer.Option(
-            "--diff", metavar="M", help="Only the unified diff from the packet of turn M.", autocompletion=complete_turn
+            "--diff",
+            metavar="M",
+            help="Print only the unified diff between the packets of turn M and this turn.",
+            autocompletion=complete_turn,
         ),
     ] = None,
     verify: Annotated[

@@ -29,17 +29,17 @@ _BOXES = {
 def plan(
     run: RunArgument = None,
     path: Annotated[
-        str | None, typer.Argument(metavar="PATH", help="The plan; default: the plan that the model works on.")
+        str | None, typer.Argument(metavar="PATH", help="The path of the plan; default: the current plan.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All plans of the run, the latest first.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show all plans of the run, the latest first.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Show the plan of a run as a tree of its steps.
 
-    Without PATH it shows the plan that the model sees now, or the latest plan. A plan is an entry with one line per
-    step: '- [ ] text' is pending, [/] in progress, [x] done, [-] skipped. An indented line is a part of the step above
-    it.
+    Without PATH it shows the plan that the model sees now, else the latest plan. A plan is an entry with one line per
+    step. '- [ ] text' is a pending step; [/] means in progress, [x] done and [-] skipped. An indented line is a part
+    of the step above it.
 
     \b
     Examples:

@@ -52,8 +52,8 @@ _CHARTS = (
 def plot(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Draw the context, the cost and the time of a run over its turns.
 
-    A column is a turn. If there are more turns than columns, a column stands for several: their largest context, and the
-    sum of their costs or times. The turns before a fork belong to the run.
+    Each column is a turn. On a narrow screen a column combines several turns: it shows their largest context, and the
+    sum of their costs or times. If the run is a fork, the turns before the fork are shown, too.
 
     \b
     Examples:

@@ -30,7 +30,7 @@ def replay(
             "--at",
             metavar="N",
             min=1,
-            help="Begin with the prompt of turn N; with --model, ask the new model from turn N on.",
+            help="Start at turn N. With --model, the new model answers from turn N on.",
             autocompletion=complete_turn,
         ),
     ] = None,
@@ -39,25 +39,27 @@ def replay(
         typer.Option(
             "--model",
             metavar="NAME",
-            help="Ask this model instead of using the recorded answers.",
+            help="Ask this model, instead of using the recorded answers.",
             autocompletion=complete_model,
         ),
     ] = None,
     prompt: Annotated[
-        str | None, typer.Option("--prompt", metavar="TEXT", help="Give this prompt in place of the first one.")
+        str | None, typer.Option("--prompt", metavar="TEXT", help="Replace the first prompt by TEXT.")
     ] = None,
     live: Annotated[
         bool,
-        typer.Option("--live", help="Run shell commands again, in a sandbox, instead of using their recorded results."),
+        typer.Option("--live", help="Run shell commands again in a sandbox, instead of using the recorded results."),
     ] = False,
     keep: Annotated[
         str | None,
-        typer.Option("--keep", metavar="NAME", help="Keep the replayed run in the database under this name."),
+        typer.Option("--keep", metavar="NAME", help="Store the replayed run in the database under this name."),
     ] = None,
     key_from: Annotated[
         list[str] | None,
         typer.Option(
-            "--key-from", metavar="PROVIDER=SOURCE", help="Where to read that provider's key: env:VARIABLE, file:PATH."
+            "--key-from",
+            metavar="PROVIDER=SOURCE",
+            help="Where to read the key of a provider: env:VARIABLE or file:PATH.",
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -65,9 +67,9 @@ def replay(
 ) -> None:
     """Run a run again from its record, and show the first difference.
 
-    The replay happens in a copy of the database and in a temporary folder with the files as they were. The model's answers,
-    the decisions and the results of commands come from the record. A difference means that the engine, a rule, a tool or a
-    setting has changed since, or that the record was changed. The database is not changed, except by --keep.
+    The replay uses a copy of the database, and a temporary folder with the files as they were. The model's answers,
+    the decisions and the results of commands come from the record. If something differs, then the engine, a rule, a
+    tool, a setting or the record has changed since. Your database is changed only with --keep.
 
     \b
     Examples:

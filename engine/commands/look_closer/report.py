@@ -28,10 +28,10 @@ def report(
     ] = None,
     db: DbOption = None,
 ) -> None:
-    """Write a report on a run, for somebody who has no engine.
+    """Write a report on a run, for people who do not have this engine.
 
-    It says who asked, what was seen and done, who decided, what changed, what it cost, and whether the record is as it was
-    sealed. A PDF needs Chromium. The report includes the texts that the run has read and written.
+    The report contains the prompts, the steps and the texts that they read and wrote, the decisions, the file changes
+    and the cost. It also says whether the record was changed afterwards. A PDF needs Chromium.
 
     \b
     Examples:

@@ -29,7 +29,7 @@ Anything else is SQL, up to a semicolon; only reading is allowed."""
 
 
 def shell(db: DbOption = None) -> None:
-    """Type SQL statements and see their rows. Statements can only read.
+    """Type SQL statements and see their rows. The statements cannot write.
 
     \b
     Examples:

@@ -34,7 +34,7 @@ def sql(
         str | None, typer.Argument(metavar="QUERY", help="The statement; - reads it from stdin.", show_default=False)
     ] = None,
     list_views: Annotated[
-        bool, typer.Option("--views", help="List the views, and what each one shows, instead of running a statement.")
+        bool, typer.Option("--views", help="List the views with their descriptions, instead of running a statement.")
     ] = False,
     as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
@@ -44,7 +44,7 @@ def sql(
     ] = 10.0,
     db: DbOption = None,
 ) -> None:
-    """Run one read-only SQL statement. Statements that write are refused. So are statements that open another file.
+    """Run one read-only SQL statement. The statement cannot write, and cannot open another file.
 
     \b
     Examples:

@@ -47,15 +47,15 @@ _LEASES = "select run, holder, expires_at from run_leases order by run"
 def status(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="Show the state and the rights of this run.", autocompletion=complete_run),
+        typer.Argument(metavar="RUN", help="Show the state and the rights of one run.", autocompletion=complete_run),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Show which runs work now, and which wait for a decision.
 
-    Then come the size of the file and the cost of today. With RUN you see that run's state, model, tools, limits and
-    grants. Times and days are UTC.
+    Below the runs you see the size of the database and today's cost. With RUN you see the state, model, tools, limits
+    and grants of that run. Times and days are UTC.
 
     \b
     Examples:

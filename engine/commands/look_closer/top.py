@@ -68,15 +68,16 @@ _ANYWAY_S = 10.0
 
 def top(
     every: Annotated[
-        float, typer.Option("--every", metavar="SECONDS", min=0.1, max=3600, help="How often to look for changes.")
+        float,
+        typer.Option("--every", metavar="SECONDS", min=0.1, max=3600, help="Look for changes every SECONDS seconds."),
     ] = 1.0,
     db: DbOption = None,
 ) -> None:
-    """Watch the runs that work or wait, live; Ctrl-C ends it.
+    """Watch the runs that work or wait, live. Ctrl-C ends the display.
 
-    For each run you see its turn, the tokens in its context and the limit for them, its cost, and what it waits for. 'in'
-    and 'out' are the tokens that its models read and wrote. The database is read only if it has changed. Without a
-    terminal the table is printed once.
+    For each run you see its turn, the tokens in its context, the token limit, its cost, and the decision or run that
+    it waits for. 'in' and 'out' are the tokens that its models read and wrote. Without a terminal the table is
+    printed once.
 
     \b
     Examples:

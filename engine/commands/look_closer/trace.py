@@ -29,8 +29,9 @@ _MOST_AT_ONCE = 500
 def trace(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """Show how long each step of a run took, and send it to an OpenTelemetry collector.
 
-    To send traces while runs work, set ENGINE_TRACE=on. The variables OTEL_EXPORTER_OTLP_ENDPOINT and
-    OTEL_EXPORTER_OTLP_HEADERS name the collector. ENGINE_TRACE=content also sends prompts, answers and arguments.
+    To send traces while runs work, set ENGINE_TRACE=on. Set OTEL_EXPORTER_OTLP_ENDPOINT to the address of the
+    collector, and OTEL_EXPORTER_OTLP_HEADERS to its headers. ENGINE_TRACE=content also sends prompts, answers and
+    arguments.
 
     \b
     Examples:
@@ -44,7 +45,8 @@ def trace(context: typer.Context, as_json: JsonOption = False, db: DbOption = No
 
 @app.command("list")
 def list_(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """List the prompts, turns, model calls, tool calls and waits of a run that have ended.
+    """List the steps of a run with their duration: prompts, turns, model calls, tool calls and waits. Steps that have
+    not ended are left out.
 
     \b
     Examples:
@@ -68,15 +70,17 @@ def export(
     run: RunArgument = None,
     endpoint: Annotated[
         str | None,
-        typer.Option("--endpoint", metavar="URL", help="The collector; default: $OTEL_EXPORTER_OTLP_ENDPOINT."),
+        typer.Option(
+            "--endpoint", metavar="URL", help="The address of the collector; default: $OTEL_EXPORTER_OTLP_ENDPOINT."
+        ),
     ] = None,
-    content: Annotated[bool, typer.Option("--content", help="Send prompts, answers and arguments too.")] = False,
+    content: Annotated[bool, typer.Option("--content", help="Also send prompts, answers and arguments.")] = False,
     db: DbOption = None,
 ) -> None:
     """Send the trace of a run and its child runs to an OpenTelemetry collector, by OTLP over HTTP.
 
-    If the run was traced while it worked, the spans have the same ids, so the collector sees one trace. The command needs
-    the extra otel.
+    You can send a trace twice: its spans keep their ids, so the collector stores one trace. The command needs the
+    extra otel.
 
     \b
     Examples:

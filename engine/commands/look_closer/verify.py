@@ -25,20 +25,25 @@ if TYPE_CHECKING:
 def verify(
     run: RunFilter = None,
     sign: Annotated[
-        Path | None, typer.Option("--sign", metavar="KEY", help="Print a signature of the run by this private SSH key.")
+        Path | None,
+        typer.Option("--sign", metavar="KEY", help="Sign the run with this private SSH key, and print the signature."),
     ] = None,
     signature: Annotated[
-        Path | None, typer.Option("--signature", metavar="FILE", help="Check this signature of the run; needs --key.")
+        Path | None,
+        typer.Option("--signature", metavar="FILE", help="Check this signature of the run; --key is needed, too."),
     ] = None,
-    key: Annotated[Path | None, typer.Option("--key", metavar="KEY", help="The public SSH key of who signed.")] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", metavar="KEY", help="The public SSH key of the person who signed.")
+    ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Check that nobody changed the record of runs afterwards.
 
-    Each turn is sealed when it ends: a SHA-256 over its packet, response, commands, decisions and effects, and over the
-    seal of the turn before it. If a turn differs, the command names that turn and exits with 1. Somebody who writes the file
-    could forge the record and its seals. So keep the last seal in another place, or sign it.
+    When a turn ends, the engine seals it. The seal is a SHA-256 over the packet, the response, the commands,
+    decisions and effects, and over the seal of the turn before it. If a turn was changed afterwards, the command
+    names it, and the exit code is 1. Somebody who can write to the database could also forge the seals. To detect
+    that, keep the last seal in another place, or sign it.
 
     \b
     Examples:

@@ -31,7 +31,7 @@ def config(
         list[str] | None,
         typer.Argument(
             metavar="NAME[=VALUE]...",
-            help="Settings to show or change. A RUN before them: the options of that run.",
+            help="Settings to show or change. Put a RUN first to change its options.",
             autocompletion=complete_config,
         ),
     ] = None,
@@ -40,7 +40,7 @@ def config(
         typer.Option(
             "--unset",
             metavar="NAME",
-            help="Remove the value, as NAME= does.",
+            help="Remove the value; the same as NAME=.",
             autocompletion=complete_setting,
         ),
     ] = None,
@@ -49,31 +49,34 @@ def config(
         typer.Option(
             "--empty",
             metavar="NAME",
-            help="Set it to empty, if that setting may be empty.",
+            help="Set NAME to an empty text.",
             autocompletion=complete_setting,
         ),
     ] = None,
-    user: Annotated[bool, typer.Option("--user", help="Change your own defaults, for all files.")] = False,
-    project: Annotated[
-        bool, typer.Option("--project", help="Change the project's: engine.toml in its folder.")
+    user: Annotated[
+        bool, typer.Option("--user", help="Change your config.toml, which applies to all databases.")
     ] = False,
+    project: Annotated[bool, typer.Option("--project", help="Change engine.toml in the project's folder.")] = False,
     confirm: Annotated[
-        bool, typer.Option("--confirm", help="Use settings from the project's engine.toml that need your consent.")
+        bool,
+        typer.Option("--confirm", help="Agree to the settings in the project's engine.toml that need your consent."),
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help="List every setting.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List or change settings: this database's, yours, or the project's.
+    """List or change settings.
 
-    Without names it lists the settings that differ from their defaults; --all and --json list every setting.
+    Without NAME it lists the settings that differ from their defaults. --all and --json list every setting. Without
+    --user or --project you change the setting in this database.
 
-    A setting can be given in several places. The first of these counts: the variable ENGINE_NAME (env), the database
-    (file), the project's engine.toml (project), your config.toml (user), the default. The column 'origin' shows which
-    one counted. NAME= removes a value from the database; with --user or --project it removes the value from that file.
+    A setting can be set in several places. The first place in this list counts: the environment variable ENGINE_NAME
+    (env), the database (file), the project's engine.toml (project), your config.toml (user), the default. The column
+    'origin' shows the place that counted. NAME= removes the value from the database. With --user or --project, NAME=
+    removes the value from your config.toml or from engine.toml.
 
-    With RUN you change model, temperature, effort or context_limit of that run. Its queued prompts keep their model. If
-    one of several changes is refused, none is made.
+    If the first word is a RUN, you change model, temperature, effort or context_limit of that run. Prompts that are
+    queued keep their model. If one change is refused, none of the changes is made.
 
     \b
     Examples:

@@ -32,7 +32,9 @@ _MARGIN = 27
 
 @dataclass(frozen=True)
 class Check:
-    """One check: without a `missing` thing no prompt runs, without an `optional` one a feature; `fix` says how to get it."""
+    """One check: without a `missing` thing no prompt runs, without an `optional` one a feature; `fix` says how to get
+    it.
+    """
 
     name: str
     state: State
@@ -41,10 +43,10 @@ class Check:
 
 
 def doctor(files: FilesArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Check the installation and say what is missing. Exits 0 if a prompt can be run, else 1.
+    """Check the installation and say what is missing. The exit code is 0 if you can run a prompt, else 1.
 
-    It shows no key and contacts only this machine. Ollama, LM Studio, vLLM and llama.cpp are found at their usual ports.
-    With FILE it checks these databases instead, and exits 1 if one has a fault.
+    It shows no keys and contacts only this machine. It finds Ollama, LM Studio, vLLM and llama.cpp on their usual
+    ports. With FILE it checks these databases instead; the exit code is 1 if a database has a fault.
 
     \b
     Examples:

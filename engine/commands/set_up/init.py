@@ -35,28 +35,31 @@ _OTHERS = ("CLAUDE.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clineru
 def init(
     everywhere: Annotated[
         bool,
-        typer.Option("--global/--local", help="Create the rules for all folders of this database, or for this folder."),
+        typer.Option(
+            "--global/--local", help="Create the rules for all folders of this database, or only for this folder."
+        ),
     ] = False,
     agents_md: Annotated[bool, typer.Option("--agents-md", help="Add a block about the rules to AGENTS.md.")] = False,
-    draft: Annotated[bool, typer.Option("--draft", help="Let the model draft AGENTS.md from the code.")] = False,
+    draft: Annotated[bool, typer.Option("--draft", help="Let the model read the code and draft AGENTS.md.")] = False,
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="NAME", help="The model that drafts.", autocompletion=complete_model),
+        typer.Option("--model", metavar="NAME", help="The model that drafts AGENTS.md.", autocompletion=complete_model),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write everything without asking.")] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Create or import this folder's rules. On a terminal, init says what it will write and asks first.
+    """Create or import this folder's rules. On a terminal, init lists what it will write, and asks first.
 
-    The rules are imported from .opencarly or .carl in this folder or the nearest folder above it. If there is no such
-    folder, you get the engine's rules. --global always uses the engine's rules. Existing rules stay as they are.
+    The rules are imported from .opencarly or .carl in this folder or the nearest folder above it. If neither exists,
+    init creates the engine's standard rules. --global always creates the standard rules. Existing rules are not
+    changed.
 
-    AGENTS.md is written only if you ask for it. --agents-md adds a block about the rules. With --draft your model reads the
-    code and drafts the file; init shows the draft and asks again.
+    --agents-md adds a block about the rules to AGENTS.md. --draft lets your model read the code and draft AGENTS.md;
+    init shows the draft and asks again. Without these options AGENTS.md is not written.
 
-    Without a terminal, init writes the rules, because they are in the engine's own database. It writes nothing else unless
-    --yes is given. If the folder has instructions for another agent, such as CLAUDE.md, init offers to use them.
+    Without a terminal, init writes only the rules, which are stored in the database. Add --yes to write AGENTS.md,
+    too. If the folder has instructions for another agent, such as CLAUDE.md, init offers to use them.
 
     \b
     Examples:

@@ -23,7 +23,7 @@ ProviderArgument = Annotated[
     str, typer.Argument(metavar="PROVIDER", help="The provider, such as openai.", autocompletion=complete_provider)
 ]
 ProjectOption = Annotated[
-    bool, typer.Option("--project", help="Use the store of this folder's project instead of yours.")
+    bool, typer.Option("--project", help="Use the key store of this folder's project instead of your own.")
 ]
 
 
@@ -31,9 +31,9 @@ ProjectOption = Annotated[
 def keys(context: typer.Context, as_json: JsonOption = False) -> None:
     """Store keys of providers, and show where keys come from. A key is never shown.
 
-    There are keys for model providers, for exa and voyage, and for services that plugins add. A key comes from the
-    first of these that has one: --key-from, the environment, .env of the folder, the store of the project, your own
-    store. Stores are files that only you can read.
+    You can store keys for model providers, for exa and voyage, and for services that plugins add. The engine takes a
+    key from the first of these places that has the key: --key-from, the environment, .env of the folder, the
+    project's key store, your own key store. A key store is a file that only you can read.
 
     \b
     Examples:
@@ -50,9 +50,9 @@ def set_(
     context: typer.Context,
     provider: ProviderArgument,
     project: ProjectOption = False,
-    stdin: Annotated[bool, typer.Option("--stdin", help="Read the key from stdin, one line.")] = False,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Read the key from the first line of stdin.")] = False,
 ) -> None:
-    """Store the key of a provider. You are asked for it; it is not shown while you type.
+    """Store the key of a provider. The command asks for the key and does not show it while you type.
 
     \b
     Examples:
@@ -81,7 +81,8 @@ def set_(
 def list_(as_json: JsonOption = False) -> None:
     """List the providers that have a key for this folder, and the source of each key.
 
-    'also' lists other sources that have a key but are not used. 'differ' marks those whose key is a different one.
+    The column 'also' lists other places that have a key for the provider; these keys are not used. The column
+    'differ' says whether one of these keys is different from the used key.
 
     \b
     Examples:

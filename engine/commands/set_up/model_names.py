@@ -17,7 +17,7 @@ from engine.terminal.printing import say, visible
 
 
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to use with --model.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name that you will use with --model.")],
     model: Annotated[
         str,
         typer.Argument(
@@ -27,18 +27,27 @@ def add(
     ],
     base_url: Annotated[
         str | None,
-        typer.Option("--base-url", metavar="URL", help="The address of a server with OpenAI's API; no key goes there."),
+        typer.Option(
+            "--base-url", metavar="URL", help="The address of a server with OpenAI's API. No key is sent to it."
+        ),
     ] = None,
-    user: Annotated[bool, typer.Option("--user", help="For all your runs, not only in this database.")] = False,
+    user: Annotated[
+        bool, typer.Option("--user", help="Store the name in your config.toml, for all databases.")
+    ] = False,
     context: Annotated[
         int | None, typer.Option("--context", metavar="N", min=256, help="Context window in tokens.")
     ] = None,
     max_output: Annotated[
         int | None,
-        typer.Option("--max-output", metavar="N", min=1, help="Longest answer in tokens; default: the provider's."),
+        typer.Option(
+            "--max-output", metavar="N", min=1, help="Limit of an answer in tokens; default: the provider's limit."
+        ),
     ] = None,
     native: Annotated[
-        bool, typer.Option("--native", help="The model uses tool calls of the provider's API, not markup.")
+        bool,
+        typer.Option(
+            "--native", help="Use the provider's tool calls. Without it the model calls tools by tags in its answer."
+        ),
     ] = False,
     effort: EffortOption = None,
     price: Annotated[
@@ -46,7 +55,7 @@ def add(
         typer.Option(
             "--price",
             metavar="IN/OUT[/CACHED]",
-            help="US dollars per million tokens of the packet, the answer and cached tokens.",
+            help="Prices per million tokens in US dollars: packet, answer, cached tokens.",
         ),
     ] = None,
     images: Annotated[
@@ -68,13 +77,13 @@ def add(
       engine models add house openai/our-model --price 0.25/2/0.025
       engine models add mine gguf:qwen2.5-7b-instruct-q4_k_m.gguf --context 16384
 
-    With --base-url, MODEL is what the server calls the model: LM Studio (port 1234), vLLM (8000), llama.cpp (8080) or
-    another one. 'engine doctor' finds servers on this machine. For a server that asks for a
-    key, set OPENAI_BASE_URL and OPENAI_API_KEY.
+    --base-url is the address of a server such as LM Studio (port 1234), vLLM (8000) or llama.cpp (8080); MODEL is
+    then the server's own name of the model. 'engine doctor' finds servers on this machine. If the server needs a key,
+    set OPENAI_BASE_URL and OPENAI_API_KEY instead.
 
-    A model of a GGUF file runs in this process. Its window is that of its training, at most 32768 tokens unless --context
-    says otherwise. Below 8192 tokens it gets short packets with the entries that fit the prompt.
-    A price counts for answers whose provider states no cost.
+    A model in a GGUF file runs on this machine. Its context window is as large as in its training, but at most 32768
+    tokens; --context sets another size. If the window is smaller than 8192 tokens, packets contain only the entries
+    that fit the prompt. --price is used if the provider reports no cost.
     """
     from engine.driving.model_choice import full_name
     from engine.errors import NotFound, ValidationError
@@ -133,10 +142,10 @@ def _keep_for_all(name: str, actual: str, said: dict[str, Any], price: str | Non
 
 def rm(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name to remove.")],
-    user: Annotated[bool, typer.Option("--user", help="Remove it from your own configuration.")] = False,
+    user: Annotated[bool, typer.Option("--user", help="Remove the name from your config.toml.")] = False,
     db: DbOption = None,
 ) -> None:
-    """Remove the name of a model. Runs that used it keep their history.
+    """Remove the name of a model. Runs that used the model stay as they are.
 
     \b
     Examples:

@@ -36,10 +36,10 @@ _COLUMNS: tuple[str, ...] = (
 def models(context: typer.Context, as_json: JsonOption = False, db: DbOption = None) -> None:
     """List the models, and whether each can be used here.
 
-    A name comes from 'engine models add' or from the environment: ENGINE_MODEL_<alias>=provider/name,
-    ENGINE_CONTEXT_<alias>=TOKENS, ENGINE_TOOLS_<alias>=native, ENGINE_EFFORT_<alias>=LEVEL and
-    ENGINE_PRICE_<alias>=IN/OUT. --model also takes any provider/name, and the name of a
-    provider for its default model. Keys are never shown.
+    To name a model, use 'engine models add', or set ENGINE_MODEL_<alias>=provider/name in the environment. Its
+    details are ENGINE_CONTEXT_<alias>=TOKENS, ENGINE_TOOLS_<alias>=native, ENGINE_EFFORT_<alias>=LEVEL and
+    ENGINE_PRICE_<alias>=IN/OUT. 'engine run --model' also accepts provider/name without an alias. The name of a
+    provider means its default model.
 
     \b
     Examples:
@@ -58,16 +58,17 @@ def list_(
         str | None,
         typer.Argument(
             metavar="PROVIDER",
-            help="Ask this provider which models it offers; default: list the aliases.",
+            help="Ask this provider which models it offers. Default: list the models you have named.",
             autocompletion=complete_model_provider,
         ),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """List the models and whether each can be used here, or all models of a provider.
+    """List the models and whether each can be used here, or all models that a provider offers.
 
-    Prices are US dollars per million tokens, first for the packet, then for the answer. A third price is for cached tokens.
+    Prices are in US dollars per million tokens: the first for the packet, the second for the answer, the third for
+    cached tokens.
 
     \b
     Examples:
@@ -95,11 +96,11 @@ def list_(
 
 @app.command()
 def install(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The model: local.")] = "local",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The only model so far: local.")] = "local",
 ) -> None:
     """Install a small model that runs on this machine, without a key.
 
-    It downloads about 94 MB into your cache. Afterwards use it with --model local.
+    The download is about 94 MB. To use the model: engine run --model local "…"
 
     \b
     Example:

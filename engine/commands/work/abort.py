@@ -25,23 +25,25 @@ _KEEPS = "select 1 from _kept_processes as k join tree_runs as t on t.run_id = k
 def abort(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.", autocompletion=complete_run),
+        typer.Argument(metavar="RUN", help="The run; default: the latest unfinished run.", autocompletion=complete_run),
     ] = None,
     reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why; it is stored with the prompt.")
+        str, typer.Option("--reason", metavar="TEXT", help="The reason; it is stored with the prompt.")
     ] = "aborted",
     loop: Annotated[
         int | None,
-        typer.Option("--loop", metavar="N", help="End only prompt number N, queued or active.", show_default=False),
+        typer.Option(
+            "--loop", metavar="N", help="End only prompt number N, whether it is queued or active.", show_default=False
+        ),
     ] = None,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Abort the active prompt of a run, also in another process.
+    """Abort the active prompt of a run, even if another process runs it.
 
-    Its background commands are stopped as well. Queued prompts stay; --loop ends one of them.
+    The background commands of the prompt are stopped, too. Queued prompts stay queued; --loop removes a queued prompt.
 
-    JSON has the run, whether a prompt was aborted, the run's status, and the number of queued prompts.
+    --json prints the run, whether a prompt was aborted, the status of the run, and the number of queued prompts.
 
     \b
     Examples:

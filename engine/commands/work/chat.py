@@ -34,21 +34,30 @@ def chat(
     run: Annotated[
         str | None,
         typer.Option(
-            "--run", metavar="NAME", help="Continue this run, or name a new one.", autocompletion=complete_run
+            "--run",
+            metavar="NAME",
+            help="Continue the run of this name, or start a new run with this name.",
+            autocompletion=complete_run,
         ),
     ] = None,
-    new: Annotated[bool, typer.Option("--new", help="Begin a new run; --run names it.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Start a new run. With --run you choose its name.")] = False,
     root: RootOption = None,
     model: ModelOption = None,
     act: Annotated[
         bool | None,
-        typer.Option("--act/--ask", help="Act may propose changes; ask only reads. Default: as for the last prompt."),
+        typer.Option(
+            "--act/--ask",
+            help="With --act the model may propose changes; with --ask it only reads. Default: as for the last prompt.",
+        ),
     ] = None,
     yolo: Annotated[bool, typer.Option("--yolo", help="Accept every proposal, including shell commands.")] = False,
     persona: Annotated[
         str | None,
         typer.Option(
-            "--persona", metavar="NAME", help="The persona of the model in a new run.", autocompletion=complete_persona
+            "--persona",
+            metavar="NAME",
+            help="The persona of the model, for a new run.",
+            autocompletion=complete_persona,
         ),
     ] = None,
     effort: EffortOption = None,
@@ -58,13 +67,15 @@ def chat(
 ) -> None:
     """Talk with an agent at the terminal, prompt by prompt.
 
-    The chat continues the latest run of this folder; --new begins another. Enter sends a prompt, or queues it while the
-    model works; Alt-Enter begins a new line. Shift-Tab changes the mode. @ names files, ! runs a shell command, # notes a
-    fact. Ctrl-R searches earlier prompts, Esc Esc goes back to one, Ctrl-O shows what is folded. Ctrl-C stops the model and
-    takes the queue back; Ctrl-D leaves. /help lists commands such as /model, /runs and /undo.
+    The chat continues the latest run of this folder; --new starts a new run. Enter sends a prompt. While the model
+    works, Enter queues the prompt. Alt-Enter starts a new line. Shift-Tab switches the mode: ask, act or accept-edits.
+    @PATH shows a file to the model, !LINE runs a shell command, and #TEXT stores a note for the model. Ctrl-R searches
+    earlier prompts. Esc Esc returns to an earlier prompt. Ctrl-O shows folded output. Ctrl-C stops the model and moves
+    queued prompts back into the input line. Ctrl-D leaves. /help lists commands such as /model, /runs and /undo.
 
-    Without a terminal, each line of stdin is a prompt or a command. A backslash at the end of a line continues it on the
-    next one. Answers go to stdout. The exit code is that of the first prompt or command that failed.
+    Without a terminal, each line of stdin is a prompt or a command. To continue a prompt on the next line, end the
+    line with a backslash. Answers go to stdout. The exit code is 0, or the exit code of the first prompt or command
+    that failed.
 
     \b
     Examples:

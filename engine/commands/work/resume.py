@@ -19,7 +19,7 @@ from engine.terminal.output_forms import output_form
 def resume(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="The run; default: the latest unfinished.", autocompletion=complete_run),
+        typer.Argument(metavar="RUN", help="The run; default: the latest unfinished run.", autocompletion=complete_run),
     ] = None,
     max_turns: Annotated[
         int | None,
@@ -27,7 +27,7 @@ def resume(
             "--max-turns",
             metavar="N",
             min=1,
-            help="Raise the limit of turns, and continue a prompt that it stopped.",
+            help="Set a new limit of turns, and continue a prompt that the old limit stopped.",
             show_default=False,
         ),
     ] = None,
@@ -37,7 +37,7 @@ def resume(
             "--max-seconds",
             metavar="N",
             min=0,
-            help="Raise the limit of seconds, and continue a prompt that it stopped.",
+            help="Set a new limit of seconds, and continue a prompt that the old limit stopped.",
             show_default=False,
         ),
     ] = None,
@@ -51,9 +51,9 @@ def resume(
 ) -> None:
     """Continue a run that stopped before its end.
 
-    Use it after an interruption, after you decided on a proposal, or if prompts are queued. An aborted prompt stays
-    aborted. To continue a prompt that a limit stopped, raise the limit with --max-turns or --max-seconds. The exit code is 7
-    if there is nothing to resume.
+    Use it after an interruption, after a decision on a proposal, or to run queued prompts. Aborted prompts are not
+    continued. If a limit stopped the prompt, raise the limit with --max-turns or --max-seconds. The exit code is 7 if
+    there is nothing to resume.
 
     \b
     Examples:

@@ -40,22 +40,28 @@ if TYPE_CHECKING:
 
 def run(
     prompt: Annotated[
-        str | None, typer.Argument(metavar="PROMPT", help="The task or question; - reads it from stdin.")
+        str | None, typer.Argument(metavar="PROMPT", help="The task or the question; - reads it from stdin.")
     ] = None,
     run: Annotated[
         str | None,
         typer.Option(
-            "--run", metavar="NAME", help="Continue this run, or name a new one.", autocompletion=complete_run
+            "--run",
+            metavar="NAME",
+            help="Continue the run of this name, or start a new run with this name.",
+            autocompletion=complete_run,
         ),
     ] = None,
     root: RootOption = None,
     model: ModelOption = None,
-    act: Annotated[bool, typer.Option("--act/--ask", help="Act may propose changes; ask only reads.")] = True,
+    act: Annotated[
+        bool, typer.Option("--act/--ask", help="With --act the model may propose changes; with --ask it only reads.")
+    ] = True,
     yolo: Annotated[
         bool,
         typer.Option(
             "--yolo",
-            help="Accept every proposal, including shell commands. With --ask it accepts env commands only.",
+            help="Accept every proposal, including shell commands. Together with --ask: accept only commands of "
+            "the tool env.",
         ),
     ] = False,
     persona: Annotated[
@@ -71,7 +77,13 @@ def run(
     ] = None,
     max_depth: Annotated[
         int | None,
-        typer.Option("--max-depth", metavar="N", min=0, max=8, help="How many levels deep the run may delegate."),
+        typer.Option(
+            "--max-depth",
+            metavar="N",
+            min=0,
+            max=8,
+            help="Let the run delegate to child runs, at most N levels deep; 0: none.",
+        ),
     ] = None,
     max_seconds: Annotated[
         float | None,
@@ -87,7 +99,7 @@ def run(
             metavar="N",
             min=0,
             max=1,
-            help="Summarize old tool results once a packet fills this share of its limit; 0: never.",
+            help="Summarize old tool results when a packet is fuller than this, from 0 to 1; 0: never.",
         ),
     ] = None,
     narrow_tools: Annotated[
@@ -97,32 +109,32 @@ def run(
             metavar="N",
             min=0,
             max=100,
-            help="Show the model the N tools that fit best, besides the core; 0: all.",
+            help="Show the model only the N tools that best fit the prompt, and the core tools; 0: all tools.",
         ),
     ] = None,
     cache: Annotated[
         bool | None,
-        typer.Option(
-            "--cache/--no-cache", help="Reuse a cached answer if a prompt means nearly the same; see 'engine cache'."
-        ),
+        typer.Option("--cache/--no-cache", help="Reuse the answer to a similar earlier prompt; see 'engine cache'."),
     ] = None,
     temperature: Annotated[
         float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Sampling temperature, 0 to 2.")
     ] = None,
     effort: EffortOption = None,
-    no_repo: Annotated[bool, typer.Option("--no-repo", help="Hide the folder's files from the run.")] = False,
-    no_web: Annotated[bool, typer.Option("--no-web", help="Forbid searching the web and fetching pages.")] = False,
+    no_repo: Annotated[bool, typer.Option("--no-repo", help="Hide the files of the folder from the run.")] = False,
+    no_web: Annotated[
+        bool, typer.Option("--no-web", help="Do not let the model search the web or read web pages.")
+    ] = False,
     no_interaction: Annotated[
-        bool, typer.Option("--no-interaction", help="Forbid the model to ask you questions.")
+        bool, typer.Option("--no-interaction", help="Do not let the model ask you questions.")
     ] = False,
     no_proposals: Annotated[
-        bool, typer.Option("--no-proposals", help="Forbid every action that needs your decision.")
+        bool, typer.Option("--no-proposals", help="Do not let the model propose anything that needs your decision.")
     ] = False,
     overwrite_unseen: Annotated[
-        bool, typer.Option("--overwrite-unseen", help="Allow overwriting files that the run has not read.")
+        bool, typer.Option("--overwrite-unseen", help="Let the run overwrite files that it has not read.")
     ] = False,
     sandbox: SandboxOption = None,
-    network: Annotated[bool, typer.Option("--network", help="Let shell commands use the whole network.")] = False,
+    network: Annotated[bool, typer.Option("--network", help="Let shell commands reach the whole network.")] = False,
     domains: Annotated[
         str | None,
         typer.Option(
@@ -131,45 +143,58 @@ def run(
     ] = None,
     accept: Annotated[
         str | None,
-        typer.Option("--accept", metavar="TEXT", help="What the result must fulfil; another model judges it."),
+        typer.Option(
+            "--accept", metavar="TEXT", help="A condition that the result must meet; another model checks it."
+        ),
     ] = None,
     accept_command: Annotated[
         str | None,
-        typer.Option("--accept-command", metavar="LINE", help="A command, such as 'make test', that must exit with 0."),
+        typer.Option(
+            "--accept-command",
+            metavar="LINE",
+            help="Accept the result only if this command, such as 'make test', exits with 0.",
+        ),
     ] = None,
     accept_attempts: Annotated[
         int | None,
         typer.Option(
-            "--accept-attempts", metavar="N", min=1, help="How many results are checked; the last one is kept."
+            "--accept-attempts", metavar="N", min=1, help="Let the model try at most N times to pass the checks."
         ),
     ] = None,
     accept_model: Annotated[
         str | None,
         typer.Option(
-            "--accept-model", metavar="NAME", help="The model that judges the result.", autocompletion=complete_model
+            "--accept-model",
+            metavar="NAME",
+            help="The model that checks the result against --accept.",
+            autocompletion=complete_model,
         ),
     ] = None,
     schema: Annotated[
         Path | None,
-        typer.Option("--schema", metavar="FILE", help="The answer is JSON that fits the JSON Schema in this file."),
+        typer.Option(
+            "--schema", metavar="FILE", help="Make the answer JSON that matches the JSON Schema in this file."
+        ),
     ] = None,
     output_attempts: Annotated[
         int | None,
-        typer.Option("--output-attempts", metavar="N", min=1, help="How many answers are held against that schema."),
+        typer.Option(
+            "--output-attempts", metavar="N", min=1, help="Let the model try at most N times to match the schema."
+        ),
     ] = None,
     fork: Annotated[
         str | None,
         typer.Option(
             "--fork",
             metavar="RUN[@N]",
-            help="Start from a copy of that run, as it is or as it was at turn N.",
+            help="Start from a copy of another run, as it is now or as it was at turn N.",
             autocompletion=complete_run,
         ),
     ] = None,
     attach: Annotated[
         list[Path] | None,
         typer.Option(
-            "--attach", "--image", metavar="FILE", help="Attach a picture, PDF, sound or text file; repeat for more."
+            "--attach", "--image", metavar="FILE", help="Attach a picture, PDF, sound or text file. May be repeated."
         ),
     ] = None,
     handoff: Annotated[
@@ -177,7 +202,7 @@ def run(
         typer.Option(
             "--handoff",
             metavar="NAME",
-            help="Let the model hand the prompt over to this persona; repeat for more.",
+            help="Let the model hand the prompt over to this persona. May be repeated.",
             autocompletion=complete_persona,
         ),
     ] = None,
@@ -186,7 +211,7 @@ def run(
         bool | None,
         typer.Option(
             "--stdin/--no-stdin",
-            help="Read stdin, or ignore it; default: read it if it is a pipe or a file.",
+            help="Read stdin, or ignore it. Default: read stdin if it is a pipe or a file.",
         ),
     ] = None,
     keep_output: KeepOutputOption = None,
@@ -194,7 +219,9 @@ def run(
     output: OutputOption = "text",
     input_: Annotated[
         str,
-        typer.Option("--input", metavar="FORM", help="With stream-json stdin has prompts and decisions, one a line."),
+        typer.Option(
+            "--input", metavar="FORM", help="Read text, or stream-json: one prompt or decision per line of stdin."
+        ),
     ] = "text",
     demo: DemoOption = False,
     as_json: JsonOption = False,
@@ -202,12 +229,12 @@ def run(
 ) -> None:
     """Run an agent on PROMPT and print its answer. Progress goes to stderr.
 
-    File changes, shell commands and questions are proposals. On a terminal you are asked at once. Elsewhere they stay open:
-    the run waits, the command prints how to accept or reject them, and the exit code is 6. Ctrl-C stops the run; 'engine
-    resume' continues it.
+    File changes, shell commands and questions to you are proposals. On a terminal you decide at once. Without a
+    terminal the run waits: the command prints how to accept or reject the proposals, and the exit code is 6. Ctrl-C
+    stops the run; 'engine resume' continues it.
 
-    Piped text is added to the prompt (long text as an attachment). A pipe that is silent for 10 s is ignored. Use
-    --no-stdin inside a shell loop that reads stdin.
+    Piped text is added to the prompt (long text as an attachment). If no text arrives for 10 seconds, the pipe is
+    ignored. Use --no-stdin inside a shell loop that reads stdin.
 
     \b
     Examples:
