@@ -96,7 +96,9 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "packet": Place("look_closer.packet", "packet", "Print exactly what the model was sent in a turn."),
         "verify": Place("look_closer.verify", "verify", "Check that nobody changed the record of runs afterwards."),
         "report": Place("look_closer.report", "report", "Write a report on a run as Markdown, HTML or PDF."),
-        "replay": Place("look_closer.replay", "replay", "Run a run again from its record, and show what differs."),
+        "replay": Place(
+            "look_closer.replay", "replay", "Run a run again from its record, and show the first difference."
+        ),
         "events": Place("look_closer.events", "events", "List the events of the database, oldest first."),
         "trace": Place(
             "look_closer.trace",

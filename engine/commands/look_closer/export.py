@@ -35,7 +35,7 @@ def export(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Write the views of the database as tables for other programs, with types and descriptions.
+    """Write the views of the database as Parquet, CSV or a DuckDB file.
 
     'engine sql --views' lists the views. The views context_at and context_changes are large, so they are written only
     if you name them with --view. Parquet and DuckDB need the extra export. Datasette reads the database itself;

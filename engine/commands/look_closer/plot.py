@@ -50,7 +50,7 @@ _CHARTS = (
 
 
 def plot(run: RunArgument = None, as_json: JsonOption = False, db: DbOption = None) -> None:
-    """Draw the context, the cost and the time of a run over its turns.
+    """Draw the context, cost and time of a run over its turns.
 
     Each column is a turn. On a narrow screen a column combines several turns: it shows their largest context, and the
     sum of their costs or times. If the run is a fork, the turns before the fork are shown, too.

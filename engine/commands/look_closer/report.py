@@ -28,10 +28,10 @@ def report(
     ] = None,
     db: DbOption = None,
 ) -> None:
-    """Write a report on a run, for people who do not have this engine.
+    """Write a report on a run as Markdown, HTML or PDF.
 
     The report contains the prompts, the steps and the texts that they read and wrote, the decisions, the file changes
-    and the cost. It also says whether the record was changed afterwards. A PDF needs Chromium.
+    and the cost. It also says whether the record was changed afterwards. A PDF needs Chromium. Readers need no engine.
 
     \b
     Examples:
