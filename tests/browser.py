@@ -38,7 +38,9 @@ def chromium() -> Iterator[Browser]:
     # as root it starts only without its own sandbox; the pages are ours
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=[*arguments, "--disable-dev-shm-usage"])
+        browser = playwright.chromium.launch(
+            executable_path=path, args=[*arguments, "--disable-dev-shm-usage", "--disable-gpu"]
+        )
         try:
             yield browser
         finally:

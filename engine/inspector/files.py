@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from time import gmtime, strftime
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import engine
 from engine.errors import NotFound
@@ -18,6 +20,24 @@ if TYPE_CHECKING:
     from engine.api.database import Database
 
 _T = TypeVar("_T")
+
+
+class Stamp(NamedTuple):
+    """When a file and its log were written, and how long they are: other stamps mean other content."""
+
+    written: int
+    size: int
+    log_written: int
+    log_size: int
+
+    @property
+    def changed(self) -> int:
+        """When the file changed, in nanoseconds since 1970; 0 for one that is gone."""
+        return max(self.written, self.log_written)
+
+    def told(self) -> str | None:
+        """When the file changed, in UTC."""
+        return strftime("%Y-%m-%d %H:%M:%S", gmtime(self.changed / 1e9)) if self.changed else None
 
 
 class File:
@@ -40,6 +60,15 @@ class File:
     def opened(self) -> Database:
         """A handle of its own that only reads; whoever asked for it closes it."""
         return engine.open(self.path, read_only=True, config=True)
+
+    def stamp(self) -> Stamp:
+        """How the file lies there now; it is not opened for that."""
+        (written, size), (log_written, log_size) = _stat(self.path), _stat(Path(f"{self.path}-wal"))
+        return Stamp(written, size, log_written if log_size else 0, log_size)
+
+    def rest(self) -> None:
+        """Close the handle of pages until one asks again."""
+        self._usual.close()
 
     def close(self) -> None:
         """Give the handles back."""
@@ -88,6 +117,13 @@ class Files:
         """Close all of them."""
         for file in self.all:
             file.close()
+
+
+def _stat(path: Path) -> tuple[int, int]:
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_mtime_ns, found.st_size
+    return 0, 0
 
 
 def _labelled(paths: Sequence[Path]) -> list[tuple[Path, str]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -18,9 +19,10 @@ from engine.errors import EngineError
 if TYPE_CHECKING:
     from engine.api.database import Database
 
-    from .files import File
+    from .files import File, Files, Stamp
 
 LOOK_S = 0.3
+STAMPS_S = 1.0
 KEEP_S = 20.0
 """After so long a page is told to look again: a driver that was killed writes nothing."""
 _NEW = """
@@ -107,6 +109,27 @@ class Watcher:
         for queue in self._listeners:
             with suppress(asyncio.QueueFull):  # it has enough to look again
                 queue.put_nowait(told)
+
+
+class StampWatcher:
+    """Watches all files by when they were written, for the page that shows them all; none of them is opened."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    async def listen(self) -> AsyncIterator[str]:
+        """What is told to one page until it goes."""
+        yield "retry: 2000\n\n"
+        before, told = await run_in_threadpool(self._stamps), time.monotonic()
+        while True:
+            await asyncio.sleep(STAMPS_S)
+            now = await run_in_threadpool(self._stamps)
+            if now != before or time.monotonic() - told > KEEP_S:
+                before, told = now, time.monotonic()
+                yield _event(None)
+
+    def _stamps(self) -> list[Stamp]:
+        return [file.stamp() for file in self._files.all]
 
 
 def newest(db: Database) -> int:

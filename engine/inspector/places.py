@@ -27,15 +27,15 @@ class Places(Protocol):
 
 
 class ServedPlaces:
-    """The pages of a server, of the database with a number."""
+    """The pages of a server, of the database with a number; None: of all of them."""
 
     is_static = False
 
-    def __init__(self, file: int = 0) -> None:
-        self._file = {"db": str(file)} if file else {}
+    def __init__(self, file: int | None = None) -> None:
+        self._file = {} if file is None else {"db": str(file)}
 
     def page(self, name: str, asked: Asked) -> str | None:
-        """Each page is there."""
+        """Each page is there; `db` names another file."""
         given = urlencode({**self._file, **asked})
         return f"/{name}{'?' if given else ''}{given}"
 

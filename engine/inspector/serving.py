@@ -24,14 +24,15 @@ from starlette.routing import Route
 from engine.errors import Conflict, EngineError, PermissionDenied, ValidationError
 from engine.system.installing import how_to_install
 
+from .all_files import AllFiles
 from .drawing import draw
 from .files import Files
 from .guard import Guard, secret
-from .live import Watcher, newest
+from .live import StampWatcher, Watcher, newest
 from .pages import APART, PAGES
 from .pages.query import download
 from .places import ServedPlaces
-from .writing import Opener, decide, digest, prompt
+from .writing import Opener, Shown, decide, digest, prompt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 ASSETS = {"inspector.css": "text/css", "inspector.js": "text/javascript", "inspector.svg": "image/svg+xml"}
-_WRITES: Mapping[str, Callable[[Database, Mapping[str, str]], str]] = {"decide": decide, "prompt": prompt}
+_WRITES: Mapping[str, Callable[[Database, Mapping[str, str]], Shown]] = {"decide": decide, "prompt": prompt}
 
 
 class Inspector:
@@ -48,7 +49,9 @@ class Inspector:
 
     def __init__(self, paths: Sequence[Path], open_to_write: Opener, token: str) -> None:
         self.files = Files(paths)
+        self._all_files = AllFiles(self.files)
         self.watchers = [Watcher(file) for file in self.files.all]
+        self._stamps = StampWatcher(self.files)
         self._open_to_write = open_to_write
         self._form_token = secret(token, "form")
         self.app = Starlette(
@@ -68,8 +71,11 @@ class Inspector:
 
     def _drawn(self, request: Request) -> Response:
         name, asked = request.url.path.strip("/"), dict(request.query_params)
-        number = _number(asked.pop("db", "0"))
         told = asked.pop("told", "")
+        if name == "" and "db" not in asked and self._are_several:
+            found = {**self._frame(None), "told": told, **self._all_files.page(asked)}
+            return HTMLResponse(draw("all", ServedPlaces(), found))
+        number = _number(asked.pop("db", "0"))
 
         def look(db: Database) -> dict[str, Any]:
             waiting = db.value("select count(*) from open_proposals")
@@ -82,12 +88,19 @@ class Inspector:
             }
 
         shown = self.files[number].look(look, apart=name in APART)
-        return HTMLResponse(draw(name, ServedPlaces(number), shown))
+        return HTMLResponse(draw(name, self._places(number), shown))
 
-    def _frame(self, number: int) -> dict[str, Any]:
+    @property
+    def _are_several(self) -> bool:
+        return len(self.files.all) > 1
+
+    def _places(self, number: int | None) -> ServedPlaces:
+        return ServedPlaces(number if self._are_several else None)
+
+    def _frame(self, number: int | None) -> dict[str, Any]:
         return {
             "databases": self.files.all,
-            "database": self.files[number],
+            "database": None if number is None else self.files[number],
             "form_token": self._form_token,
             "digest": digest,
             "after": 0,
@@ -98,10 +111,10 @@ class Inspector:
     async def _failed(self, request: Request, error: Exception) -> Response:
         """A page that says what went wrong, in the file that was asked for."""
         assert isinstance(error, EngineError)
-        given = request.query_params.get("db", "0")
-        number = int(given) if given in {str(file.number) for file in self.files.all} else 0
+        numbers = {str(file.number): file.number for file in self.files.all}
+        number = numbers.get(request.query_params.get("db", ""), None if self._are_several else 0)
         shown = {**self._frame(number), "problem": error.message, "code": error.status}
-        return HTMLResponse(draw("problem", ServedPlaces(number), shown), error.status)
+        return HTMLResponse(draw("problem", self._places(number), shown), error.status)
 
     async def _missing(self, request: Request, error: Exception) -> Response:
         return await self._failed(request, EngineError("there is no such page", getattr(error, "status_code", 404)))
@@ -129,6 +142,8 @@ class Inspector:
         return Response(body, media_type=kind, headers={"content-disposition": f"attachment; filename=rows.{form}"})
 
     async def _events(self, request: Request) -> Response:
+        if "db" not in request.query_params and self._are_several:
+            return StreamingResponse(self._stamps.listen(), media_type="text/event-stream")
         file = self.files[_number(request.query_params.get("db", "0"))]
         told = self.watchers[file.number].listen(_number(request.query_params.get("after", "0")))
         return StreamingResponse(told, media_type="text/event-stream")
@@ -142,10 +157,8 @@ class Inspector:
         if not hmac.compare_digest(form.get("form_token", "").encode(), self._form_token.encode()):
             raise PermissionDenied("this form is of another inspector; load its page again")
         with self._open_to_write(self.files[number].path) as db:
-            told = _WRITES[name](db, form)
-        asked = {"told": told} if name == "decide" else {"run": form.get("run", ""), "told": told}
-        address = ServedPlaces(number).page("proposals" if name == "decide" else "run", asked)
-        return RedirectResponse(address or "/", 303)
+            page, asked = _WRITES[name](db, form)
+        return RedirectResponse(self._places(number).page(page, asked) or "/", 303)
 
 
 def serve(paths: Sequence[Path], open_to_write: Opener, port: int, told: Callable[[str], None]) -> None:

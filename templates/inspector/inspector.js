@@ -151,9 +151,10 @@ async function refresh() {
       live.classList.add("beat");
     }
   } catch { /* the server is gone; the stream says so */ }
-  // a page that takes long to make is asked for less often
-  pause = Math.max(400, (performance.now() - began) * 5);
-  setTimeout(() => { fetching = false; if (due) refresh(); }, pause);
+  // a page that takes long to make is asked for less often; one that is not whole yet at once
+  const more = document.querySelector("[data-more]") !== null;
+  pause = more ? 50 : Math.max(400, (performance.now() - began) * 5);
+  setTimeout(() => { fetching = false; if (due || more) refresh(); }, pause);
 }
 
 function follow() {
@@ -171,3 +172,4 @@ function follow() {
 
 document.addEventListener("visibilitychange", () => { if (!document.hidden && due) refresh(); });
 if (document.body.dataset.events && document.querySelector("[data-live], [data-live-list]")) follow();
+if (document.querySelector("[data-more]")) refresh();

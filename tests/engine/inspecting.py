@@ -11,11 +11,14 @@ from pathlib import Path
 
 import httpx
 import uvicorn
+from driving import DONE, GO_ON, script
 
 import engine
 from engine.inspector.pages import PAGES
 from engine.inspector.serving import Inspector, config, listening
 
+WRITES = '<set path="notes.md">two\n</set>' + GO_ON
+ASKS = "<ask_user>Which year?</ask_user>" + GO_ON
 TOKEN = "a-token-for-tests-only"
 
 
@@ -52,6 +55,17 @@ def served(*paths: Path) -> Iterator[Served]:
             server.should_exit = True
             thread.join()
             inspector.files.close()
+
+
+def two_that_wait(folder: Path) -> Path:
+    """A file with two runs that wait: for a decision on a file, and an answer."""
+    (folder / "work").mkdir()
+    (folder / "work" / "notes.md").write_text("one\n")
+    with engine.open(folder / "t.db") as db:
+        for run, answer in (("asks", ASKS), ("waits", WRITES)):
+            model = script(folder, answer, DONE)
+            db.run("Change it", run=run, model=model, root=folder / "work", overwrite_unseen=True)
+    return folder / "t.db"
 
 
 def addresses(db: engine.Database, runs: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import signal
 import socket
@@ -25,11 +26,11 @@ from pathlib import Path
 import apsw
 import httpx
 import pytest
-from driving import DONE, GO_ON, script
+from driving import DONE
 from engine_cli import ENGINE, SECONDS, environment
 from engine_cli import engine as cli
 from every_run import every_run
-from inspecting import TOKEN, Served, addresses, form_token, served
+from inspecting import TOKEN, Served, addresses, form_token, served, two_that_wait
 from timing import wait_until
 
 import engine
@@ -38,9 +39,6 @@ from engine.inspector import serving
 from engine.inspector.export import export_run
 from engine.inspector.guard import HEADERS
 from engine.inspector.pages import home, run
-
-WRITES = '<set path="notes.md">two\n</set>' + GO_ON
-ASKS = "<ask_user>Which year?</ask_user>" + GO_ON
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +50,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def waiting(tmp_path: Path) -> Path:
-    """A file with two runs that wait: for a decision on a file, and an answer."""
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "notes.md").write_text("one\n")
-    with engine.open(tmp_path / "t.db") as db:
-        for run, answer in (("asks", ASKS), ("waits", WRITES)):
-            model = script(tmp_path, answer, DONE)
-            db.run("Change it", run=run, model=model, root=tmp_path / "work", overwrite_unseen=True)
-    return tmp_path / "t.db"
+    return two_that_wait(tmp_path)
 
 
 def opened(path: Path) -> engine.Database:
@@ -205,6 +196,45 @@ def test_every_page_answers_for_every_run(place: Served) -> None:
 def test_what_is_not_there_is_told(place: Served, address: str, status: int) -> None:
     with place.client as client:
         assert client.get(address).status_code == status
+
+
+def test_a_prompt_has_the_options_that_the_form_names(waiting: Path) -> None:
+    with opened(waiting) as db:
+        root = str(db.value("select root from projects where root is not null"))
+    with served(waiting) as place, place.client as client:
+        page = client.get("/").text
+        assert '<option value="reviewer">' in page
+        own = {"form_token": form_token(page)}
+
+        def send(**given: str) -> httpx.Response:
+            return client.post("/prompt", data={**own, **given}, headers={"origin": place.url})
+
+        model = str((waiting.parent / "answers.jsonl").resolve())
+        Path(model).write_text(f'"{DONE.replace(chr(34), chr(92) + chr(34))}"\n')
+        asked = {
+            "prompt": "Look",
+            "new": "1",
+            "model": f"scripted:{model}",
+            "mode": "ask",
+            "max_turns": "3",
+            "yolo": "1",
+        }
+        for wrong, status in (
+            ({"run": "waits"}, 409), ({"max_turns": "x"}, 400), ({"mode": "any"}, 400), ({"persona": "nobody"}, 404),
+            ({"root": "/"}, 404), ({"model": "none/such"}, 404), ({"run": "a b\n"}, 400), ({"new": "", "run": "x"}, 404),
+        ):  # fmt: skip
+            assert send(**{**asked, **wrong}).status_code == status, wrong
+        shown = send(**asked, run="fresh", root=root, persona="reviewer", no_such="1")
+        assert "engine resume fresh" in shown.text
+        assert "The prompt waits in line" in send(run="waits", prompt="And then?", max_depth="1", no_web="1").text
+    with engine.open(waiting) as db:
+        [(options, persona)] = db.tuples(
+            "select l.config, r.persona from loops as l join runs as r on r.id = l.run_id where r.alias = 'fresh'"
+        )
+        assert json.loads(options) == {"max_turns": 3, "yolo": True}
+        assert persona == "reviewer"
+        assert db.value("select mode from loop_list where run = 'fresh'") == "ask"
+        assert db.resume("fresh").status == 200
 
 
 def test_a_page_is_small_however_many_there_are(place: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""All runs of a database: search, filters, what they cost and did.
+"""All runs of a database: search, filters, what they cost and did. `engine.inspector.all_files` has those of several.
 
 spec: @inspector_pages
 """
@@ -9,13 +9,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from .asked import pattern, text, whole
+from .prompting import prompt_form
 
 if TYPE_CHECKING:
     from engine.api.database import Database
 
 PER_PAGE = 50
 _FITS = """
-    select r.id, count(*) over () as total
+    select r.id, count(*) over () as total, r.updated_at
     from runs as r
     join projects as p on p.id = r.project_id
     where (:archived is not null or r.archived_at is null)
@@ -38,7 +39,7 @@ _FITS = """
 """
 _RUNS = """
     select
-        o.*, s.name as word,
+        o.*, r.id as run_id, s.name as word,
         (select count(*) from tree_runs as t where t.top = o.run) - 1 as below,
         (
             select json_group_array(context_tokens)
@@ -94,37 +95,60 @@ _CHOICES = {
     "label": "select j.value, count(*) as n from runs as r join json_each(r.labels) as j "
     "group by 1 order by 2 desc limit 40",
 }
+_NARROWING = ("q", "status", "model", "project", "label")
+FILTERS = (*_NARROWING, "archived")
 
 
 def page(db: Database, asked: dict[str, str]) -> dict[str, Any]:
     """The runs that fit, a page of them, and the figures of the file."""
     number = whole(asked, "page")
-    chosen = {name: text(asked, name) for name in ("q", "status", "model", "project", "label", "archived")}
-    given = {
-        **chosen,
-        "like": pattern(chosen["q"]),
-        "flat": any(chosen[name] for name in ("q", "status", "model", "project", "label")),
-        "most": PER_PAGE,
-        "skip": (number - 1) * PER_PAGE,
-    }
-    del given["q"]
-    fits = db.tuples(_FITS, given)
-    runs = db.rows(_RUNS, {"ids": json.dumps([number for number, _ in fits])})
-    for run in runs:
-        run["context"] = json.loads(run["context"])
-        run["labels"] = json.loads(run["labels"])
-    tops = [run["run"] for run in runs if run["below"] and not given["flat"]]
-    below: dict[str, list[Any]] = {}
-    for row in db.rows(_BELOW, {"tops": json.dumps(tops)}) if tops else []:
-        below.setdefault(row["top"], []).append(row)
+    chosen = chosen_of(asked)
+    fits = matching(db, chosen, PER_PAGE, (number - 1) * PER_PAGE)
     return {
-        "runs": runs,
-        "below": below,
+        "runs": listed(db, [fit[0] for fit in fits], chosen),
         "total": fits[0][1] if fits else 0,
         "number": number,
         "per_page": PER_PAGE,
-        "chosen": {name: value for name, value in chosen.items() if value},
-        "choices": {name: db.rows(sql) for name, sql in _CHOICES.items()},
+        "chosen": chosen,
+        "choices": choices(db),
         "days": db.rows(_DAYS),
         "figures": db.row(_FIGURES),
+        "form": prompt_form(db, is_new=True),
     }
+
+
+def chosen_of(asked: dict[str, str]) -> dict[str, str]:
+    """The filters that are asked for."""
+    return {name: value for name in FILTERS if (value := text(asked, name))}
+
+
+def matching(db: Database, chosen: dict[str, str], most: int, skip: int = 0) -> list[tuple[int, int, int]]:
+    """The runs that fit: number, how many fit in all, and when each was updated, the latest first."""
+    given = {name: chosen.get(name) for name in FILTERS if name != "q"}
+    flat = any(name in chosen for name in _NARROWING)
+    like = pattern(chosen.get("q"))
+    return db.tuples(_FITS, {**given, "like": like, "flat": flat, "most": most, "skip": skip})
+
+
+def listed(db: Database, numbers: list[int], chosen: dict[str, str]) -> list[dict[str, Any]]:
+    """What the list says of these runs, each with those that are folded below it."""
+    runs = [dict(run) for run in db.rows(_RUNS, {"ids": json.dumps(numbers)})]
+    folds = [] if any(name in chosen for name in _NARROWING) else [run["run"] for run in runs if run["below"]]
+    below: dict[str, list[Any]] = {}
+    for row in db.rows(_BELOW, {"tops": json.dumps(folds)}) if folds else []:
+        below.setdefault(row["top"], []).append(row)
+    for run in runs:
+        run["context"] = json.loads(run["context"])
+        run["labels"] = json.loads(run["labels"])
+        run["folded"] = below.get(run["run"], [])
+    return runs
+
+
+def choices(db: Database) -> dict[str, list[Any]]:
+    """The values of each filter that runs have, and how many have them."""
+    return {name: db.rows(sql) for name, sql in _CHOICES.items()}
+
+
+def summary(db: Database) -> dict[str, Any]:
+    """The figures of a file, its last 30 days and the values of its filters."""
+    return {"figures": db.row(_FIGURES) or {}, "days": db.rows(_DAYS), "choices": choices(db)}

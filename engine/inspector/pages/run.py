@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from .asked import grouped, run_of, whole
+from .prompting import prompt_form
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -127,6 +128,7 @@ def page(db: Database, asked: dict[str, str]) -> dict[str, Any]:
         "ends": {loop["last_turn"]: loop for loop in loops if loop["last_turn"] is not None},
         "unbegun": [loop for loop in loops if loop["first_turn"] is None],
         "waiting": db.rows(_WAITING, {"run": run["run"]}),
+        "form": prompt_form(db, is_new=False),
         "number": number,
         "pages": pages,
         "last_turn": last_turn,
