@@ -38,6 +38,7 @@ __all__ = [
     "Toolset",
     "Undone",
     "ValidationError",
+    "analysis",
     "attach",
     "json_schema",
     "open",
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from engine.across.analysis import analysis
     from engine.api.database import Database
     from engine.api.opening import attach, open, open_async  # noqa: A004 - engine.open is the name people look for
     from engine.api.streams import Stream
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     __version__: str
 else:  # a type checker would take any name for one that this function knows
     _MODULES = {
+        "across.analysis": ("analysis",),
         "api.database": ("Database",),
         "contract": ("Options", "Proposal", "Result", "Run", "json_schema"),
         "events": ("Event",),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from engine.api.shared_handle import SharedHandle
@@ -24,10 +25,9 @@ from engine.transfer.run_files import RunFiles
 from engine.workflows.runs import WorkflowRuns
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from typing_extensions import TypeForm
 
+    from engine.across.analysis import Analysis, Files
     from engine.api.streams import Stream
     from engine.contract import OnDriver, OnProposal, Options, Proposal, Result, Run, T
     from engine.events import Event, OnEvent
@@ -396,6 +396,13 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
         from engine.db.query import read_only_rows
 
         return read_only_rows(self, query, bindings)
+
+    def analysis(self, files: Files = ()) -> Analysis:
+        """This file and others, whose views queries read as one, with the column `file`; see `engine.analysis`."""
+        from engine.across.analysis import Analysis
+
+        others = [files] if isinstance(files, str | PathLike) else files
+        return Analysis([self.path, *others])
 
     @expects(work="a function")
     async def call_async(self, work: Callable[[Database], _T]) -> _T:

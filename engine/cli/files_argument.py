@@ -24,7 +24,7 @@ FilesArgument = Annotated[
 
 def places(files: Sequence[Path] | None, db: Path | None) -> list[Path]:
     """The databases that are meant: those named, else the one that a command without FILE uses."""
-    from engine.maintenance.databases import databases_in
+    from engine.db.databases import databases_in
     from engine.system.locate import database_to_read
 
     if files and db is not None:

@@ -140,6 +140,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
             "evaluate",
             "Try cases with models, check the answers, and compare them with earlier results.",
         ),
+        "fleet": Place("automate.fleet", "app", "Ask one question of many databases."),
         "migrate": Place("automate.migrate", "migrate", "Bring databases up to date with this engine."),
         "trust": Place("automate.trust", "trust", "Show what a database from somebody else would do, and trust it."),
         "help": Place("automate.help", "help_", "Show the help of a command, or list all commands."),

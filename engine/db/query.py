@@ -102,10 +102,10 @@ def _answer(
     db: Store, connection: apsw.Connection, query: str, bindings: Bindings, limit: int | None, seconds: float
 ) -> Answer:
     refused: list[str] = []
-    watch = _Watch(seconds)
+    watch = Watch(seconds)
 
     def fetched() -> tuple[Answer, limits.Allowance]:
-        with _confined(connection, refused, watch), limits.Allowance(seconds, watch.is_over) as allowed:
+        with confined(connection, refused, watch), limits.Allowance(seconds, watch.is_over) as allowed:
             return _fetched(connection, query, bindings, limit), allowed
 
     try:
@@ -141,7 +141,7 @@ def _answer(
     return found
 
 
-class _Watch:
+class Watch:
     """Whether a statement has taken its time or its memory. The memory is that of SQLite in this process, which grows."""
 
     def __init__(self, seconds: float) -> None:
@@ -149,7 +149,12 @@ class _Watch:
         self._until = time.monotonic() + seconds
         self._most = apsw.memory_used() + limits.SQL_MEMORY_BYTES
 
+    def start_over(self) -> None:
+        """Give another statement the same time."""
+        self._until = time.monotonic() + self._seconds
+
     def is_over(self) -> bool:
+        """Whether the statement is to end."""
         return time.monotonic() > self._until or apsw.memory_used() > self._most
 
     def failure(self) -> EngineError:
@@ -214,7 +219,7 @@ def _unique(names: list[str]) -> list[str]:
 
 
 @contextmanager
-def _confined(connection: apsw.Connection, refused: list[str], watch: _Watch) -> Iterator[None]:
+def confined(connection: apsw.Connection, refused: list[str], watch: Watch) -> Iterator[None]:
     """Let `connection` only read, until `watch` ends it; each refused action is added to `refused`."""
     was_confined = connection.execute("pragma query_only").get
     connection.execute("pragma query_only = on")

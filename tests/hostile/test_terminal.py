@@ -9,8 +9,8 @@ import io
 
 import pytest
 
-from engine.commands.look_closer.sql import _print_csv, print_answer
 from engine.db.query import Answer
+from engine.terminal.answers import print_answer, print_csv
 from engine.terminal.printing import print_json, print_table
 
 EVIL = "\x1b]0;title\x07\x1b[2J\x9b31m\u202e"
@@ -29,7 +29,7 @@ class Terminal(io.StringIO):
     "show",
     [
         lambda answer: print_answer(answer),
-        lambda answer: _print_csv(answer),
+        lambda answer: print_csv(answer),
         lambda answer: print_json(answer.dicts()),
         lambda answer: print_table(answer.dicts(), answer.columns, "none"),
     ],

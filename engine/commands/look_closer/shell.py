@@ -14,10 +14,11 @@ import typer
 from engine.cli.databases import open_to_read
 from engine.cli.options import DbOption
 from engine.system.places import home_folder, make_private
+from engine.terminal.answers import print_answer
 from engine.terminal.exit_codes import FAILED
 from engine.terminal.printing import print_text, say, visible
 
-from .sql import LIMIT, print_answer
+from .sql import LIMIT
 
 if TYPE_CHECKING:
     from engine.api.database import Database

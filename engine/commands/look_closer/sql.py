@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from engine.cli.databases import open_to_read
 from engine.cli.options import DbOption, JsonOption
-from engine.display.demo_mode import not_hidden
 from engine.functions.counts import counted
+from engine.terminal.answers import print_answer, print_csv
 from engine.terminal.exit_codes import exit_code
-from engine.terminal.printing import print_error, print_json, print_table, say, shown, visible
+from engine.terminal.printing import print_error, print_json, print_table, say
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from engine.db.query import Answer
 
 LIMIT = 1_000
 _GRACE_S = 2.0
@@ -70,7 +67,7 @@ def sql(
     if as_json:
         print_json(found.dicts())
     elif as_csv:
-        _print_csv(found)
+        print_csv(found)
     else:
         print_answer(found)
     if found.cut:
@@ -104,24 +101,3 @@ def _ended_after(seconds: float) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
-
-
-def print_answer(found: Answer) -> None:
-    """Print an answer as a table."""
-    print_table(found.dicts(), found.columns, "no rows")
-
-
-class _Lines:
-    """Writes rows on stdout that end in a line feed alone."""
-
-    def write(self, row: str) -> None:
-        sys.stdout.write(row.removesuffix("\r\n") + "\n")
-
-
-def _print_csv(found: Answer) -> None:
-    """Print CSV; at a terminal with the characters escaped that control it. For programs nothing is hidden."""
-    clean = visible if sys.stdout.isatty() else str
-    writer = csv.writer(_Lines(), lineterminator="\r\n")  # so that a value with either of them is quoted
-    with nullcontext() if sys.stdout.isatty() else not_hidden():
-        writer.writerow([clean(name) for name in found.columns])
-        writer.writerows([clean(shown(value)) for value in row] for row in found.rows)
