@@ -52,6 +52,8 @@ class Source:
     alias: str
     columns: Mapping[str, str]
     """The columns of the view with the file's, and the words that read them."""
+    is_nullable: bool = False
+    """Whether an outer join makes rows of nulls beside its own."""
     wanted: dict[str, str] = field(default_factory=dict)
     filters: list[str] = field(default_factory=list)
 
@@ -107,10 +109,9 @@ class Plan:
         own: dict[str, Source] = {}
         for alias, (_, source) in scope.selected_sources.items():
             if isinstance(source, exp.Table):
-                made = self._source(source, alias)
+                own[alias] = made = self._source(source, alias)
+                made.is_nullable = alias in nullable
                 source.set("this", exp.to_identifier(made.name, quoted=True))
-                if alias not in nullable:
-                    own[alias] = made
                 for column in select.find_all(exp.Column):
                     if column.table == alias and column.name in made.columns:
                         column.meta["source"] = made
@@ -139,7 +140,7 @@ class Plan:
         left = []
         for condition in where.this.unnest().flatten() if isinstance(where.this.unnest(), exp.And) else [where.this]:
             source = _owner(condition, own)
-            if source is None:
+            if source is None or source.is_nullable:
                 left.append(condition)
             else:
                 source.filters.append(condition.sql(dialect="sqlite"))
@@ -253,9 +254,29 @@ def _compute(node: Node, own: Mapping[str, Source]) -> None:
         if source is None:
             _compute(child, own)
         else:
-            made = exp.column(source.computed(child.sql(dialect="sqlite")), table=source.alias, quoted=True)
-            made.meta["source"] = source
-            child.replace(made)
+            child.replace(_computed(child, source))
+
+
+def _computed(node: Node, source: Source) -> Node:
+    """The column of an expression; in a row of nulls, which no file has, the expression's value for nulls."""
+    made = exp.column(source.computed(node.sql(dialect="sqlite")), table=source.alias, quoted=True)
+    made.meta["source"] = source
+    if not source.is_nullable:
+        return made
+    row = exp.column(source.computed("1"), table=source.alias, quoted=True)
+    row.meta["source"] = source
+    return exp.case().when(exp.Is(this=row, expression=exp.Null()), _literal(_for_nulls(node))).else_(made)
+
+
+def _for_nulls(node: Node) -> Any:
+    words = (
+        node.copy().transform(lambda each: exp.Null() if isinstance(each, exp.Column) else each).sql(dialect="sqlite")
+    )
+    with _memory() as connection:
+        try:
+            return connection.execute(f"select {words}").get  # noqa: S608 - the person's own words
+        except apsw.Error as error:
+            raise ValidationError(f"{words[:100]}: {error}") from None
 
 
 def _for_duckdb(node: Node) -> Node:

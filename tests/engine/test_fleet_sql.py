@@ -201,6 +201,11 @@ def test_words_mean_what_they_mean_in_one_file(fleet: Path) -> None:
     ]
     # nulls come first, as in SQLite
     assert one(fleet / "b.db", "select 1 as x union all select null order by 1") == [(None,), (1,)]
+    # a row of nulls of an outer join is in no file
+    left = (
+        "select length(date(b.day, '+1 day')), b.day is null from run_overview a left join cost_by_day b on b.day = 'x'"
+    )
+    assert one(fleet / "b.db", left) == [(None, 1)]
     with pytest.raises(ValidationError, match="must appear in the GROUP BY"):
         one(fleet, "select run, max(turns) from run_overview")
 
