@@ -52,6 +52,9 @@ class Options(TypedDict, total=False):
     context_limit: int | None
     max_turns: int | None
     max_seconds: float | None
+    max_cost: float | None
+    max_tokens: int | None
+    max_calls: int | None
     condense_ratio: float | None
     tools: Iterable[Any] | None
     narrow_tools: int | None
@@ -76,6 +79,16 @@ class Options(TypedDict, total=False):
     at: int | None
     attachments: Iterable[Any] | None
     handoffs: Iterable[Any] | None
+
+
+class Limits(TypedDict, total=False):
+    """The limits with which a prompt goes on that one has stopped."""
+
+    max_turns: int | None
+    max_seconds: float | None
+    max_cost: float | None
+    max_tokens: int | None
+    max_calls: int | None
 
 
 class Asked(Options, total=False):
@@ -118,7 +131,11 @@ _KINDS: dict[str, str] = {
         ("context_limit", "max_turns", "max_depth", "accept_attempts", "output_attempts", "narrow_tools", "at"),
         "a whole number or None",
     ),
-    **dict.fromkeys(("temperature", "max_seconds", "condense_ratio"), "a number or None"),
+    **dict.fromkeys(
+        ("max_tokens", "max_calls"),
+        "a whole number or None",
+    ),
+    **dict.fromkeys(("temperature", "max_seconds", "max_cost", "condense_ratio"), "a number or None"),
     "answer_cache": "True or False or None",
     "root": "a path or None",
     "output": "",

@@ -94,6 +94,11 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
             context_limit    context window in tokens, at least 256 (default: that of the model)
             max_turns        turns after which the prompt ends at 499, at least 1 (default: setting max_loop_turns)
             max_seconds      seconds after which it ends at 499; 0: no limit (default: setting max_loop_seconds)
+            max_cost         US dollars that it may cost, the runs below it included, before it ends at 499 (default: the
+                             setting max_loop_cost). No call is made that could exceed it; the limits of a day and the file
+                             (settings max_day_cost, max_file_cost) hold too
+            max_tokens       the same in tokens of packets and answers (default: setting max_loop_tokens)
+            max_calls        the same in calls of models (default: setting max_loop_calls)
             condense_ratio   share of the context at which old results are shown in short; 0: never (default: the setting)
             tools            the app's tools for this prompt: functions, toolsets, and names of tools and toolsets that
                              `open` was given; what is left out is hidden (default: all)
@@ -192,7 +197,7 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
 
         With asyncio it is `async for event in db.stream(prompt):`. The events are those of `engine.stream_events`, one class
         each; the first is a `StartEvent`, the last an `EndEvent` with the `Result`. Without a prompt `run` is driven on as
-        `resume` does it, which takes `max_turns` and `max_seconds`.
+        `resume` does it, which takes `max_turns`, `max_seconds`, `max_cost`, `max_tokens` and `max_calls`.
 
         Whoever leaves the loop cancels the prompt. The run is driven in a thread and waits for a reader that is slow. At a
         `ProposalEvent` the reader may call `resolve`; the stream goes on if something was decided, else it ends with the
@@ -218,13 +223,16 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
         alias, loop = prompts.prompt(self, prompt, run, {**options, "output": output})
         return replace(results.run_row(self, alias), loops=loop)
 
-    @expects(run="a text", max_turns="a whole number or None", max_seconds="a number or None", **_CALLBACKS)
+    @expects(run="a text", **_CALLBACKS)
     def resume(
         self,
         run: str,
         *,
         max_turns: int | None = None,
         max_seconds: float | None = None,
+        max_cost: float | None = None,
+        max_tokens: int | None = None,
+        max_calls: int | None = None,
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,
         on_driver: OnDriver | None = None,
@@ -235,7 +243,9 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
     ) -> Result[T]:
         """Drive a run on from its next step, after a `start`, a kill, an interruption or a decision.
 
-        With `max_turns` or `max_seconds` its latest prompt, which a limit has stopped, is given once more with that limit.
+        With `max_turns`, `max_seconds`, `max_cost`, `max_tokens` or `max_calls` its latest prompt, which a limit has
+        stopped, is given once more with that limit. What a limit of the day or the file has stopped goes on without one, if
+        that leaves something again.
         `output` is the type of the object in the result, as in `result`. The callbacks, `keep_output`
         and `context` are those of `run`. `tools` are functions and toolsets for this driving; what the prompt chose stays.
         Raises `NotFound` (404) for an unknown run, `Conflict` (409) while another process drives it, or for a limit where
@@ -244,7 +254,17 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
         from engine.driving import results, runs
         from engine.processes.kept_output import opened as output_file
 
-        runs.extend(self, run, max_turns, max_seconds)
+        runs.extend(
+            self,
+            run,
+            {
+                "max_turns": max_turns,
+                "max_seconds": max_seconds,
+                "max_cost": max_cost,
+                "max_tokens": max_tokens,
+                "max_calls": max_calls,
+            },
+        )
         with output_file(self, keep_output, run) as kept:
             runs.drive(
                 self,
@@ -263,6 +283,9 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
         *,
         max_turns: int | None = None,
         max_seconds: float | None = None,
+        max_cost: float | None = None,
+        max_tokens: int | None = None,
+        max_calls: int | None = None,
         on_event: OnEvent | None = None,
         on_proposal: OnProposal | None = None,
         keep_output: str | PathLike[str] | None = None,
@@ -277,6 +300,9 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
                 run,
                 max_turns=max_turns,
                 max_seconds=max_seconds,
+                max_cost=max_cost,
+                max_tokens=max_tokens,
+                max_calls=max_calls,
                 on_event=on_event,
                 on_proposal=on_proposal,
                 on_driver=watch,

@@ -37,6 +37,18 @@ SandboxOption = Annotated[
     str | None,
     typer.Option("--sandbox", metavar="CHOICE", help="The sandbox for shell commands: auto, require, off, or a name."),
 ]
+MaxCostOption = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="DOLLARS", min=0, help="Stop before it costs more, child runs included."),
+]
+MaxTokensOption = Annotated[
+    int | None,
+    typer.Option("--max-tokens", metavar="N", min=0, help="Stop before it uses more tokens, child runs included."),
+]
+MaxCallsOption = Annotated[
+    int | None,
+    typer.Option("--max-calls", metavar="N", min=0, help="Stop after this many model calls, child runs included."),
+]
 UtcOption = Annotated[bool, typer.Option("--utc", help="Show times in UTC.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 OutputOption = Annotated[

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import EngineError
 from engine.models import protocol, resolve_model
+from engine.models.prices import price_at
 from engine.models.retry import complete_with_retry
 from engine.models.stuck import Listener
 from engine.packets.store import pictures_of
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 
     from .lease import Lease
     from .progress import Progress
+
+
+_HELD_S = 0.2
+"""How long a call waits before it asks again for its part of a limit that the calls of other runs fill."""
+_IS_ASKING = "select 1 from turns where id = ? and phase = 'asking'"
+_FREE = "[0, 0, 0]"
 
 
 @dataclass(frozen=True)
@@ -60,18 +67,19 @@ class ModelCalls:
         row = self._db.row("select * from _model_requests where turn_id = ?", (turn_id,))
         if row and row["effort"] and not self._takes_effort(row):
             row["effort"] = None
+        self._asked = None
+        if row and row["is_bounded"] and not self._reserve(row):
+            return
         self._db.insert("_open_call", turn_id=turn_id, effort=row and row["effort"])
         if row is None:
-            self._asked = None
             return
         self._asked = _Asked(row, self._tools(row), pictures_of(self._db, turn_id) if row["has_pictures"] else ())
 
     def ask(self, step: Row) -> None:
         """Carry out the step 'ask': have the turn answered, and store the answer or why there is none."""
-        if self._asked is None or self._asked.row["turn_id"] != step["turn_id"]:
-            self.open(step["turn_id"])
-        asked, self._asked = self._asked, None
-        assert asked is not None, "an asking turn has a request"
+        asked = self._opened(step["turn_id"])
+        if asked is None:
+            return
         row = asked.row
         if row["answer_cache"] and self._answer_from_cache(step, asked):
             return
@@ -107,6 +115,36 @@ class ModelCalls:
             self._store(step["turn_id"], completion, ms_model)  # it was paid for
             raise
         self._progress.answered(step["turn_id"])
+
+    def _opened(self, turn_id: int) -> _Asked | None:
+        """What the model is asked, once a limit that other runs share leaves enough; None where the turn was ended."""
+        while self._asked is None or self._asked.row["turn_id"] != turn_id:
+            with self._db.transaction():
+                self.open(turn_id)
+            if self._asked is not None:
+                break
+            if not self._db.value(_IS_ASKING, (turn_id,)) or self._lease.stopped.wait(_HELD_S):
+                return None
+        asked, self._asked = self._asked, None
+        return asked
+
+    def _reserve(self, row: Row) -> bool:
+        """Reserve what the call of a turn may take at most; False where it has to wait, or a limit ended the turn."""
+        price = row["price"] or self._list_price(row)
+        turn_id, lease = row["turn_id"], self._lease.token
+        self._db.insert("_reserve_call", turn_id=turn_id, price=price, lease=lease, output=row["max_tokens"])
+        reserved = self._db.row("select output from call_reservations where turn_id = ? limit 1", (turn_id,))
+        if reserved and reserved["output"] is not None:
+            row["max_tokens"] = reserved["output"]
+        return reserved is not None
+
+    def _list_price(self, row: Row) -> str | None:
+        """What is known of the price of a model without a person's, as JSON."""
+        try:
+            found = price_at(self._model(row), row["context_tokens"])
+        except EngineError:
+            return _FREE  # it cannot be asked; that is told when it is
+        return None if found is None else json.dumps([found.input, found.output, found.cached])
 
     def _takes_effort(self, row: Row) -> bool:
         try:
@@ -157,6 +195,7 @@ class ModelCalls:
             effort=row["effort"],
             price=asked.price,
             headers=json.loads(row["headers"] or "{}"),
+            is_bounded=bool(row["is_bounded"]),
         )
 
     def _tools(self, row: Row) -> tuple[protocol.ToolSpec, ...]:

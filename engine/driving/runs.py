@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from engine.contract import Asked, OnDriver, OnProposal, Options
+from engine.contract import Asked, Limits, OnDriver, OnProposal, Options, check_options
 from engine.db.purging import apply_retention
 from engine.errors import NotFound, ValidationError
 from engine.events import OnEvent
@@ -93,13 +93,20 @@ def abort(db: Handle, run: str, reason: str = "aborted", loop: int | None = None
         db.insert("verb_end_prompt", run=run, loop=loop, reason=reason)
 
 
-def extend(db: Handle, run: str, max_turns: int | None, max_seconds: float | None) -> None:
-    """Give the latest prompt of `run`, which a limit has stopped, once more with these limits; without one do nothing.
+def extend(db: Handle, run: str, limits: Limits) -> None:
+    """Give the latest prompt of `run`, which a limit has stopped, once more with these limits.
 
-    Raises `NotFound` (404) for an unknown run, `Conflict` (409) where no limit has stopped its latest prompt.
+    Without one this is done where a limit of the day or the file stopped it that leaves something again. Raises `NotFound`
+    (404) for an unknown run, `Conflict` (409) where no limit has stopped its latest prompt, `ValidationError` (400) for a
+    limit that is none.
     """
-    if max_turns is not None or max_seconds is not None:
-        db.insert("verb_extend_prompt", run=run, max_turns=max_turns, max_seconds=max_seconds)
+    given = {key: value for key, value in limits.items() if value is not None}
+    if given:
+        check_options(cast("Options", given))
+        as_json(given)
+        db.insert("verb_extend_prompt", run=run, **given)
+    elif db.has("bounds") and db.value("select 1 from _freed_prompts where run = ?", (run,)):
+        db.insert("verb_extend_prompt", run=run)
 
 
 def resolve(

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError
-from engine.models.protocol import Completion, ModelError, Request, Usage, category_of_status
+from engine.models.protocol import FREE, Completion, ModelError, Price, Request, Usage, category_of_status
 from engine.models.timeouts import Emit, watched
 from engine.models.weights import install_weights, weights_path
 from engine.system.places import socket_folder
@@ -62,6 +62,10 @@ class LocalModel:
 
     def __init__(self, name: str = "local") -> None:
         self._name = name
+
+    def price_at(self, prompt_tokens: int) -> Price:  # noqa: ARG002 - the same for any
+        """Nothing is charged for it."""
+        return FREE
 
     def complete(
         self,

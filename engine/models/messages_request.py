@@ -25,6 +25,7 @@ _MAX_TOKENS = 8192
 """The API requires a limit for the answer; all of its models can write this many tokens."""
 _THOUGHTS = 32_768
 """Tokens for thoughts, which count as part of the answer."""
+_LEAST_THOUGHTS = 1024
 _MARKS = 3
 """Cache marks of the messages and the tools: the API takes four, and one is for the system text."""
 _MARK = {"cache_control": {"type": "ephemeral", "ttl": "5m"}}
@@ -40,7 +41,7 @@ def messages_request(request: Request, name: str, thinking: Thinking) -> dict[st
     thinks = request.effort not in (None, "none")
     body: dict[str, Any] = {
         "model": name,
-        "max_tokens": (request.max_tokens or _MAX_TOKENS) + (_THOUGHTS if thinks else 0),
+        "max_tokens": (request.max_tokens or _MAX_TOKENS) + (_THOUGHTS if thinks and not request.is_bounded else 0),
         "messages": _messages(request, _MARKS - bool(request.tools)),
         "stream": True,
     }
@@ -54,6 +55,8 @@ def messages_request(request: Request, name: str, thinking: Thinking) -> dict[st
         ]
         body |= {"tools": [*tools[:-1], tools[-1] | _MARK], "tool_choice": {"type": "auto"}}
     body |= _effort(request.effort, thinking)
+    if request.is_bounded and "budget_tokens" in body.get("thinking", {}):
+        body["thinking"] = _within(body["thinking"], body["max_tokens"])
     if request.tools and request.output and thinking.forms and (form := _form(json.loads(request.output))):
         body["output_config"] = body.get("output_config", {}) | {"format": {"type": "json_schema", "schema": form}}
     return body
@@ -73,6 +76,12 @@ def _effort(effort: str | None, thinking: Thinking) -> dict[str, Any]:
     if not thinking.adaptive:
         return {"thinking": {"type": "enabled", "budget_tokens": thinking.budget(effort)}}
     return {"thinking": {"type": "adaptive"}, "output_config": {"effort": level}}
+
+
+def _within(thinking: dict[str, Any], most: int) -> dict[str, Any]:
+    """Thoughts that leave half of a bounded answer to its text; the API takes 1,024 tokens for them or none."""
+    budget = min(thinking["budget_tokens"], most // 2)
+    return {"type": "disabled"} if budget < _LEAST_THOUGHTS else thinking | {"budget_tokens": budget}
 
 
 def _messages(request: Request, marks: int) -> list[dict[str, Any]]:

@@ -110,6 +110,10 @@ class Price:
         return (dollars + usage.completion_tokens * self.output) / 1_000_000
 
 
+FREE = Price(0.0, 0.0, 0.0)
+"""The price of a model that nobody charges for."""
+
+
 @dataclass(frozen=True)
 class Request:
     """One call of a model.
@@ -122,6 +126,7 @@ class Request:
     shall think, one of `engine.functions.values.EFFORTS`; None: as it does by itself. `price` is what a person says of the
     model's, for an adapter that knows what its provider charged, or has a list of its own. `headers` are sent to the
     provider beside its own. `output` is the JSON Schema that the answer has to fit; the prompt and `tools` tell it too.
+    Where it `is_bounded`, no more than `max_tokens` may be paid for: thoughts count among them.
     """
 
     messages: tuple[Message, ...]
@@ -137,6 +142,7 @@ class Request:
     price: Price | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     output: str | None = None
+    is_bounded: bool = False
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from engine.keys.providers import PROVIDERS
 from engine.models import chat_request, messages_request
 from engine.models.addresses import parted
 from engine.models.failures import translated
-from engine.models.prices import priced
-from engine.models.protocol import Completion, ModelError, Request
+from engine.models.prices import list_price, priced
+from engine.models.protocol import Completion, ModelError, Price, Request
 from engine.models.providers import Endpoint, endpoint, missing_library
 from engine.models.sending import CONNECT_S, sender
 from engine.models.thinking import thinking_of
@@ -65,6 +65,10 @@ class RemoteModel:
     def takes_effort(self) -> bool:
         """Whether it can be told how hard to think, by what is known of its name."""
         return bool(self._thinking.levels)
+
+    def price_at(self, prompt_tokens: int) -> Price | None:
+        """What a call with a packet of this length costs, as far as the price list knows."""
+        return list_price(self._at, self.name, prompt_tokens)
 
     async def _call(self, request: Request, emit: Emit) -> Completion:
         import httpx2

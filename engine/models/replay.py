@@ -19,7 +19,7 @@ from typing import Any
 
 import apsw
 
-from engine.models.protocol import Completion, Message, ModelError, Request, Usage
+from engine.models.protocol import FREE, Completion, Message, ModelError, Price, Request, Usage
 from engine.models.scripted import past_the_end
 
 _RESPONSE = """ select t.response, t.reasoning, t.prompt_tokens, t.cached_tokens, t.completion_tokens,
@@ -76,6 +76,10 @@ class ReplayModel:
         if on_delta is not None:
             on_delta(text)
         return Completion(text, reasoning or "", Usage(*figures), ended or "stop", native=bool(native))
+
+    def price_at(self, prompt_tokens: int) -> Price:  # noqa: ARG002 - the same for any
+        """Nothing is charged for it."""
+        return FREE
 
     def _recorded(self, position: int) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
         """The response at this position, and the messages that it answered; none where they are not kept."""

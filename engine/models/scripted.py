@@ -21,7 +21,17 @@ from pathlib import Path
 from typing import Any
 
 from engine.functions.counts import counted
-from engine.models.protocol import Completion, ModelError, Request, Thought, ToolCall, Usage, category_of_status
+from engine.models.protocol import (
+    FREE,
+    Completion,
+    ModelError,
+    Price,
+    Request,
+    Thought,
+    ToolCall,
+    Usage,
+    category_of_status,
+)
 from engine.models.timeouts import watched
 
 _KEYS = {"text", "reasoning", "usage", "error", "delay_s", "calls", "finish_reason"}
@@ -59,6 +69,10 @@ class ScriptedModel:
             on_delta=on_delta,
             cancelled=cancelled,
         )
+
+    def price_at(self, prompt_tokens: int) -> Price:  # noqa: ARG002 - the same for any
+        """Nothing is charged for it."""
+        return FREE
 
     def _answer(self, position: int) -> Mapping[str, Any]:
         try:

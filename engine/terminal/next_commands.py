@@ -53,6 +53,10 @@ def say_how_to_continue(db: Database, run: str, loop: int | None, given: Path | 
             how = f"resume{db_flag(given)} {run} --max-turns {stopped['more']}"
         case "clock":
             how = f"resume{db_flag(given)} {run} --max-seconds {stopped['more']:g}"
+        case "max_cost" | "max_tokens" | "max_calls" as limit if stopped["more"]:
+            how = f"resume{db_flag(given)} {run} --{limit.replace('_', '-')} {stopped['more']:.15g}"
+        case str(limit) if stopped["more"] and limit not in ("strikes", "rejection"):
+            how = f"config{db_flag(given)} {limit}={stopped['more']:.15g} && engine resume{db_flag(given)} {run}"
         case _:
             how = f'run{db_flag(given)} --run {run} "what to do differently"'
     say(f"Continue: engine {how}", "yellow")

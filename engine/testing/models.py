@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
-from engine.models.protocol import Completion, Request, ToolCall
+from engine.models.protocol import FREE, Completion, Price, Request, ToolCall
 from engine.models.scripted import past_the_end
 from engine.packets.differences import sections
 
@@ -84,6 +84,10 @@ class FunctionModel:
         if on_delta is not None and completion.text:
             on_delta(completion.text)
         return completion
+
+    def price_at(self, prompt_tokens: int) -> Price:  # noqa: ARG002 - the same for any
+        """Nothing is charged for it."""
+        return FREE
 
 
 class ScriptedModel(FunctionModel):

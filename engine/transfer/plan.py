@@ -35,6 +35,8 @@ LEFT_OUT = {
     "_cached_answers": "answers to prompts of other runs",
     "_matched_entries": "empty between two statements",
     "_prepared_loops": "made anew",
+    "call_estimates": "of calls that are under way",
+    "call_reservations": "of calls that are under way",
     "leases": "who drives now",
     "process_claims": "who is about to begin a process",
     "text_vectors": "made anew",

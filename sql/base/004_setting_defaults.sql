@@ -18,6 +18,15 @@ values
     ),
     ('max_loop_turns', '99', 'whole', 1, null, 1, 'turns after which a loop is stopped'),
     ('max_loop_seconds', null, 'number', 0, null, 0, 'seconds after which a loop is stopped; empty or 0: none'),
+    ('max_loop_cost', null, 'number', 0, null, 0, 'dollars that a prompt with the runs below it may cost; empty: any'),
+    ('max_loop_tokens', null, 'whole', 0, null, 0, 'tokens that a prompt with the runs below it may use; empty: any'),
+    ('max_loop_calls', null, 'whole', 0, null, 0, 'calls of models of a prompt with the runs below it; empty: any'),
+    ('max_day_cost', null, 'number', 0, null, 0, 'dollars that all runs of the file may cost on a day of UTC; empty: any'),
+    ('max_day_tokens', null, 'whole', 0, null, 0, 'tokens that all runs of the file may use on a day of UTC; empty: any'),
+    ('max_day_calls', null, 'whole', 0, null, 0, 'calls of models of all runs of the file on a day of UTC; empty: any'),
+    ('max_file_cost', null, 'number', 0, null, 0, 'dollars that all runs of the file may cost in all; empty: any'),
+    ('max_file_tokens', null, 'whole', 0, null, 0, 'tokens that all runs of the file may use in all; empty: any'),
+    ('max_file_calls', null, 'whole', 0, null, 0, 'calls of models of all runs of the file in all; empty: any'),
     (
         'condense_ratio', null, 'number', 0, 1, 0,
         'share of the ceiling above which old results of tools are summarized; empty or 0: never'

@@ -94,6 +94,11 @@ from loops as l
 join json_each(l.config) as f
 where f.value in (1, '1', 'true');
 
+-- The loop that each loop goes on from with the same prompt. A part gives both ids.
+create view _prior_loops as
+select null as loop_id, null as prior_loop_id
+where false;
+
 create view open_prompts as
 -- The prompts that have not ended: 100 in line, 102 driven or to be resumed, 202 while their run waits for a decision.
 -- A run that has none has ended: select * from open_prompts where run = 'demo'.

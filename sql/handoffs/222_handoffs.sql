@@ -110,6 +110,11 @@ from _handoff_lines
 where before_id <> loop_id
 group by before_id;
 
+create view _prior_loops__handoffs as
+select next_loop_id as loop_id, loop_id as prior_loop_id
+from handoffs
+where next_loop_id is not null;
+
 -- The loops that worked on the prompt of another one.
 create view _working_loops__handoffs as
 select before_id as loop_id, loop_id as working_loop_id

@@ -226,6 +226,9 @@ left join loops as l
 left join json_each(l.config) as f on f.key = case s.name
     when 'max_loop_turns' then 'max_turns'
     when 'max_loop_seconds' then 'max_seconds'
+    when 'max_loop_cost' then 'max_cost'
+    when 'max_loop_tokens' then 'max_tokens'
+    when 'max_loop_calls' then 'max_calls'
     when 'condense_ratio' then 'condense_ratio'
     when 'sandbox' then 'sandbox'
 end

@@ -6,8 +6,9 @@
 -- views
 
 create view stopped_prompts as
--- The prompts that a limit has stopped: select * from stopped_prompts where run = 'demo'. 'stopped_by' is turns, clock or
--- strikes; 'used' is how many turns or seconds it had. 'more' is a number to go on with: engine resume demo --max-turns 16.
+-- The prompts that a limit has stopped: select * from stopped_prompts where run = 'demo'. 'stopped_by' is turns, clock,
+-- strikes, or the option or setting that limits what is spent, such as max_cost; 'used' is how many turns, seconds, dollars,
+-- tokens or calls it had. 'more' is a number to go on with: engine resume demo --max-turns 16.
 select
     r.alias as run,
     l.sequence as loop,
@@ -30,8 +31,9 @@ where l.status = 499;
 
 create view verb_extend_prompt as
 -- Go on with the latest prompt of a run, which a limit has stopped: insert into verb_extend_prompt (run, max_turns,
--- max_seconds). It is given once more, with its options and these limits; null: as before.
-select null as run, null as max_turns, null as max_seconds
+-- max_seconds, max_cost, max_tokens, max_calls). It is given once more, with its options and these limits; null: as before.
+select
+    null as run, null as max_turns, null as max_seconds, null as max_cost, null as max_tokens, null as max_calls
 where false;
 
 -- triggers
@@ -68,7 +70,10 @@ begin
                 json_object('mode', l.mode),
                 json_object(
                     'max_turns', coalesce(new.max_turns, l.config ->> '$.max_turns'),
-                    'max_seconds', coalesce(new.max_seconds, l.config ->> '$.max_seconds')
+                    'max_seconds', coalesce(new.max_seconds, l.config ->> '$.max_seconds'),
+                    'max_cost', coalesce(new.max_cost, l.config ->> '$.max_cost'),
+                    'max_tokens', coalesce(new.max_tokens, l.config ->> '$.max_tokens'),
+                    'max_calls', coalesce(new.max_calls, l.config ->> '$.max_calls')
                 )
             )
         )

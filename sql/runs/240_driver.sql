@@ -112,6 +112,11 @@ join _next_steps as n on n.run_id = r.id
 where n.step not in ('end', 'wait')
     and not exists (select 1 from _leases_in_force as l where l.run_id = r.id);
 
+-- Turns whose calls are reserved before they are made, because a limit holds for what they spend. A part gives their ids.
+create view _bounded_turns as
+select null as turn_id
+where false;
+
 -- What the adapter needs to make the model call of a turn.
 create view _model_requests as
 select
@@ -161,6 +166,8 @@ select
         coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = l.id), 9e9)
     ) as deadline_s,
     exists (select 1 from _attached_turns as p where p.turn_id = t.id) as has_pictures,
+    exists (select 1 from _bounded_turns as x where x.turn_id = t.id) as is_bounded,
+    t.context_tokens,
     -- what a person says of its price: [input, output, cached] in US dollars per million tokens
     coalesce(
         case

@@ -239,12 +239,16 @@ def test_discover_tells_of_every_method_and_notification(client: Client) -> None
 def test_every_option_of_a_prompt_is_taken(client: Client, tmp_path: Path) -> None:
     options: dict[str, Any] = {
         "acceptAttempts": 1,
+        "acceptEdits": False,
         "answerCache": False,
         "condenseRatio": 0.5,
         "contextLimit": 9000,
         "handoffs": '[{"persona": "default"}]',
+        "maxCalls": 3,
+        "maxCost": 0.5,
         "maxDepth": 0,
         "maxSeconds": 60,
+        "maxTokens": 100_000,
         "maxTurns": 3,
         "narrowTools": 0,
         "outputAttempts": 2,

@@ -34,7 +34,7 @@ OF_THE_FILE = frozenset(
         "media_models", "model_failures", "model_tiers", "models", "modes", "module_offers", "node_statuses", "outcomes",
         "packet_sections", "personas", "purged_seals", "rule_brackets", "rule_domains", "rule_keywords", "rule_sets",
         "rule_sources", "run_options", "run_transitions", "schemes", "search_rankers", "search_texts",
-        "setting_layers", "settings", "star_command_rules", "star_commands", "states", "statuses", "step_states",
+        "setting_layers", "settings", "spending", "star_command_rules", "star_commands", "states", "statuses", "step_states",
         "test_programs", "thread_events", "tools", "turn_phases", "turn_transitions", "visibilities", "writer_tiers",
     ]
 )  # fmt: skip

@@ -14,6 +14,9 @@ from engine.cli.options import (
     JsonOption,
     KeepOutputOption,
     KeyFromOption,
+    MaxCallsOption,
+    MaxCostOption,
+    MaxTokensOption,
     SandboxOption,
     WaitOption,
     YesOption,
@@ -121,6 +124,9 @@ def run(
     max_turns: Annotated[
         int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop a step after this many turns.")
     ] = None,
+    max_cost: MaxCostOption = None,
+    max_tokens: MaxTokensOption = None,
+    max_calls: MaxCallsOption = None,
     no_web: Annotated[
         bool, typer.Option("--no-web", help="Do not let the model search the web or read web pages.")
     ] = False,
@@ -154,6 +160,9 @@ def run(
         root=root or Path.cwd(),
         mode="act" if act else "ask",
         max_turns=max_turns,
+        max_cost=max_cost,
+        max_tokens=max_tokens,
+        max_calls=max_calls,
         yolo=yolo,
         no_web=no_web,
         sandbox=sandbox,

@@ -8,7 +8,17 @@ import typer
 
 from engine.cli.completion import complete_run
 from engine.cli.databases import open_existing, use_keys
-from engine.cli.options import DbOption, JsonOption, KeepOutputOption, KeyFromOption, OutputOption, WaitOption
+from engine.cli.options import (
+    DbOption,
+    JsonOption,
+    KeepOutputOption,
+    KeyFromOption,
+    MaxCallsOption,
+    MaxCostOption,
+    MaxTokensOption,
+    OutputOption,
+    WaitOption,
+)
 from engine.cli.run_argument import is_unfinished, latest_unfinished, run_or_latest
 from engine.terminal.driver import drive
 from engine.terminal.exit_codes import NOTHING_TO_DO
@@ -41,6 +51,9 @@ def resume(
             show_default=False,
         ),
     ] = None,
+    max_cost: MaxCostOption = None,
+    max_tokens: MaxTokensOption = None,
+    max_calls: MaxCallsOption = None,
     yolo: Annotated[bool, typer.Option("--yolo", help="Accept every proposal.")] = False,
     key_from: KeyFromOption = None,
     keep_output: KeepOutputOption = None,
@@ -52,25 +65,30 @@ def resume(
     """Continue a run that stopped before its end.
 
     Use it after an interruption, after a decision on a proposal, or to run queued prompts. Aborted prompts are not
-    continued. If a limit stopped the prompt, raise the limit with --max-turns or --max-seconds. The exit code is 7 if
-    there is nothing to resume.
+    continued. If a limit stopped the prompt, raise that limit, for example with --max-turns or --max-cost. If a limit of
+    the day stopped it, resume it on the next day. The exit code is 7 if there is nothing to resume.
 
     \b
     Examples:
       engine resume
       engine resume demo --yolo
       engine resume demo --max-turns 16
+      engine resume demo --max-cost 1
     """
+    from engine.contract import Limits
     from engine.driving import runs
     from engine.processes.kept_output import opened as output_file
 
     lines, as_json = output_form(output, as_json)
     with open_existing(db) as database:
         use_keys(database, key_from)
-        limited = max_turns is not None or max_seconds is not None
+        limits = Limits(
+            max_turns=max_turns, max_seconds=max_seconds, max_cost=max_cost, max_tokens=max_tokens, max_calls=max_calls
+        )
+        limited = any(limit is not None for limit in limits.values())
         alias = run_or_latest(database, run) if run or limited else latest_unfinished(database)
-        if alias and limited:
-            runs.extend(database, alias, max_turns, max_seconds)
+        if alias:
+            runs.extend(database, alias, limits)
         if alias is None or not is_unfinished(database, alias):
             say_nothing_to_resume(database, alias, db)
             raise typer.Exit(NOTHING_TO_DO)

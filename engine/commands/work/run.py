@@ -17,6 +17,9 @@ from engine.cli.options import (
     JsonOption,
     KeepOutputOption,
     KeyFromOption,
+    MaxCallsOption,
+    MaxCostOption,
+    MaxTokensOption,
     ModelOption,
     OutputOption,
     RootOption,
@@ -89,6 +92,9 @@ def run(
         float | None,
         typer.Option("--max-seconds", metavar="N", min=0, help="Stop after this many seconds; 0: no limit."),
     ] = None,
+    max_cost: MaxCostOption = None,
+    max_tokens: MaxTokensOption = None,
+    max_calls: MaxCallsOption = None,
     context_limit: Annotated[
         int | None, typer.Option("--context-limit", metavar="N", min=256, help="Context window in tokens.")
     ] = None,
@@ -250,6 +256,7 @@ def run(
       engine run --output stream-json "Fix the typo" | jq -r 'select(.type == "delta").text'
       engine run --schema order.json --json "Read the order" < mail.txt
       engine run --yolo --max-turns 40 --max-seconds 900 --condense-ratio 0.75 "Make the tests pass"
+      engine run --yolo --max-cost 0.50 "Make the tests pass"
 
     \b
     Exit codes:
@@ -285,6 +292,9 @@ def run(
         max_turns=max_turns,
         max_depth=max_depth,
         max_seconds=max_seconds,
+        max_cost=max_cost,
+        max_tokens=max_tokens,
+        max_calls=max_calls,
         condense_ratio=condense_ratio,
         narrow_tools=narrow_tools,
         answer_cache=cache,
