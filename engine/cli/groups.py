@@ -69,7 +69,7 @@ _NARROW = 52
 """Columns; click lays out no help that is narrower."""
 _NEAR = 0.6
 """From this likeness on a name is taken for a slip."""
-_MANY = 10
+_MANY = 14
 """With more options than these a command lists them in groups."""
 _FEW = 12
 """So many commands are all named."""
