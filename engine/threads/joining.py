@@ -1,6 +1,6 @@
 """Behavioural threads of a run: hung into the connection that drives it, and added, enabled and explained by a person.
 
-What threads do stands in sql/270 to 276. The two triggers here are the wires between a run and its threads. They are
+What threads do stands in sql/270 to 277. The triggers here are the wires between a run and its threads. They are
 temporary ones, made where threads are in force: on any other connection no statement is larger for them.
 """
 
@@ -31,6 +31,13 @@ _UNHEARD = """
     join threads as t on t.id = u.thread_id and t.removed_at is null
     order by t.name, u.point, u.ordinal
 """
+_CHECKS = """
+    select 1
+    from runs as r
+    join thread_states as s on s.run_id = r.id and s.active
+    join thread_patterns as p on p.thread_id = s.thread_id and p.event = 'check'
+    where r.alias = ?
+"""
 # Before, not after: a plugin's tool begins its work when its command has become 'performing'.
 _BEFORE_A_COMMAND = """
 create temp trigger if not exists commands__offer_to_threads
@@ -42,6 +49,23 @@ when old.state = 'queued'
 begin
     insert into _offer_command (command_id) values (new.id);
     select raise(ignore) from commands where id = new.id and state = 'failed';
+end
+"""
+_BEHIND_THE_COMMANDS = """
+create temp trigger if not exists commands__offer_checks
+after update of state on main.commands
+when new.state = 'resolved'
+    and old.state <> 'resolved'
+    and exists (
+        select 1
+        from thread_states as s
+        join thread_patterns as p on p.thread_id = s.thread_id and p.event = 'check'
+        where s.run_id = new.run_id and s.active
+    )
+    and exists (select 1 from turns where id = new.turn_id and phase = 'dispatching')
+    and not exists (select 1 from commands where turn_id = new.turn_id and state <> 'resolved')
+begin
+    insert into _offer_check (turn_id) values (new.turn_id);
 end
 """
 _AT_THE_VOTE = """
@@ -63,6 +87,8 @@ def join_threads(db: Store, run: str) -> None:
         for found in db.rows(_JOINS, (run,)):
             db.insert("verb_join_threads", **found)
             hang_in(db)
+            if db.value(_CHECKS, (run,)):
+                db.add_wires(_BEHIND_THE_COMMANDS)
 
 
 def expect_threads(db: Store, run: str) -> None:

@@ -128,7 +128,8 @@ insert into thread_events (name, origin, fields, meaning) values
     ('ran', 'fact', '["line","exit","test"]', 'a process has ended'),
     ('turn', 'fact', '[]', 'a turn is over'),
     ('ask', 'request', '[]', 'the model is told the message, and the loop goes on'),
-    ('tell', 'request', '[]', 'the model is told the message')
+    ('tell', 'request', '[]', 'the model is told the message'),
+    ('check', 'request', '[]', 'the command line of the setting check runs behind the commands of the turn')
 on conflict (name) do update set origin = excluded.origin, fields = excluded.fields, meaning = excluded.meaning;
 
 insert or ignore into test_programs (program, arguments)
@@ -159,6 +160,12 @@ from setting_layers as l
 cross join json_each('[' || replace(json_quote(l.value), ',', '","') || ']') as j
 where l.name = 'threads' and l.value is not null and trim(j.value, char(32, 9, 10, 13)) <> '';
 
+-- The command line that checks edits; no row where none is set.
+create view _check_lines as
+select trim(value, char(32, 9, 10, 13)) as line
+from settings
+where name = 'check' and trim(value, char(32, 9, 10, 13)) <> '';
+
 create view threads_in_force as
 -- The threads that take part in each run: those of the engine that a setting or a person enabled, and those that were added
 -- for its project, for itself, or for a run that it comes from: select * from threads_in_force where run = 'demo'.
@@ -187,6 +194,7 @@ where (
         t.level = 'shipped'
         and (
             exists (select 1 from _named_threads as n where n.name in (t.name, 'all'))
+            or (t.name = 'check_after_edit' and exists (select 1 from _check_lines))
             or exists (
                 select 1
                 from thread_uses as u

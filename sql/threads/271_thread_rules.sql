@@ -12,7 +12,8 @@ insert into threads (name, level, purpose, priority, repeat_from, each_prompt, t
         'finish_clean', 'shipped', 'a loop does not end as done while a proposal is open, or when its tests failed last', 20,
         1, 1, 'sh', 'engine'
     ),
-    ('test_after_edit', 'shipped', 'after an edit the model is asked for the tests, once', 30, 1, 1, 'sh', 'engine')
+    ('test_after_edit', 'shipped', 'after an edit the model is asked for the tests, once', 30, 1, 1, 'sh', 'engine'),
+    ('check_after_edit', 'shipped', 'after a turn with edits the command line of the setting check runs', 25, 1, 1, 'sh', 'engine')
 on conflict (name, coalesce(project_id, 0), coalesce(run_id, 0)) where removed_at is null do update set
     purpose = excluded.purpose, priority = excluded.priority, repeat_from = excluded.repeat_from,
     each_prompt = excluded.each_prompt, tool = excluded.tool;
@@ -48,6 +49,10 @@ from (
         'You changed files and have not run the tests since. Run them now, or say why there is nothing to run.'
     union all
     select 'test_after_edit', 2, 'wait', 'ran', '{"test":"*"}', null
+    union all
+    select 'check_after_edit', 1, 'wait', 'edit', '{}', null
+    union all
+    select 'check_after_edit', 2, 'request', 'check', '{}', null
 ) as s
 join threads as t on t.name = s.name and t.level = 'shipped';
 
@@ -130,7 +135,7 @@ cross join json_each(json_array(
     end,
     case
         when p.part = 'request' and e.origin <> 'request'
-            then 'only the engine says ' || p.event || '; a thread requests ask, tell, or an event of its own'
+            then 'only the engine says ' || p.event || '; a thread requests ask, tell, check, or an event of its own'
         when p.part = 'block' and e.origin = 'fact'
             then p.event || ' has happened when it is told; what can be blocked is ' || (
                     select group_concat(name, ', ')
@@ -138,7 +143,7 @@ cross join json_each(json_array(
                 ) || ', or an event of threads'
     end,
     case
-        when p.part = 'block' and e.origin = 'offered' or p.part = 'request' and e.origin = 'request'
+        when p.part = 'block' and e.origin = 'offered' or p.part = 'request' and p.event in ('ask', 'tell')
             then case
                     when trim(coalesce(p.message, ''), char(32, 9, 10, 13)) = ''
                         then 'a ' || p.part || ' of ' || p.event || ' has a message that says what to do'

@@ -83,7 +83,8 @@ group by m.run_id, m.thread_id;
 
 create view _next_thread_events as
 -- The event that the threads of each run request next: of those that nobody blocks, that of the lowest priority number, then
--- by name. With at_end 0 it is that within a turn: what only the end of a turn brings, ask and tell, is left out.
+-- by name. With at_end 0 it is that within a turn: what only the end of a turn brings, ask, tell and
+-- check, is left out. With 1 it is that of its end, with 2 check alone.
 select r.alias as run, n.run_id, n.at_end, n.event, n.thread_id, n.thread, n.point
 from (
     select
@@ -99,10 +100,14 @@ from (
         select *, max(part = 'block') over (partition by run_id, event) as is_blocked
         from _thread_bids
     ) as b
-    cross join json_each('[0, 1]') as k
+    cross join json_each('[0, 1, 2]') as k
     where b.part = 'request'
         and not b.is_blocked
-        and (k.value or b.event not in ('ask', 'tell'))
+        and case k.value
+            when 0 then b.event not in ('ask', 'tell', 'check')
+            when 1 then b.event <> 'check'
+            else b.event = 'check'
+        end
 ) as n
 join runs as r on r.id = n.run_id
 where n.place = 1;

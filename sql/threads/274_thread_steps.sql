@@ -148,6 +148,10 @@ begin
     from _thread_offers as o
     where o.turn_id = new.turn_id
         and not exists (select 1 from _thread_blocks as b where b.run_id = o.run_id);
+    insert into turn_errors (turn_id, status, message, soft)
+    select turn_id, 409, told, 1
+    from _failed_checks
+    where turn_id = new.turn_id;
     insert into _offer_event (run_id, turn_id, loop_id, event, fields)
     select run_id, id, loop_id, 'turn', '{}'
     from turns

@@ -9,7 +9,7 @@
 create view _runs_with_threads as
 select alias as run
 from runs
-where exists (select 1 from setting_layers where name = 'threads' and value <> '')
+where exists (select 1 from setting_layers where name in ('threads', 'check') and value <> '')
     or exists (select 1 from thread_uses)
     or exists (select 1 from threads where level <> 'shipped')
     or exists (select 1 from thread_states as s where s.run_id = runs.id and s.active);

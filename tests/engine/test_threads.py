@@ -251,7 +251,7 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(folder: Path, tmp_path: P
                     "11: repeat is true or false, or a whole number",
                     # the patterns that can be read are looked at as well
                     "15: thread 'ok', point 1: done has happened when it is told; what can be blocked is command, "
-                    "finish, ask, tell, or an event of threads",
+                    "finish, ask, check, tell, or an event of threads",
                 ],
             ),
             (
@@ -259,7 +259,7 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(folder: Path, tmp_path: P
                 [
                     "7: thread 'restless': has a loop of points without a request, so it would never end",
                     "13: thread 'restless', point 2: a request of ask has a message that says what to do",
-                    "13: thread 'restless', point 2: no thread requests finsh; the events of the engine are ask, command, "
+                    "13: thread 'restless', point 2: no thread requests finsh; the events of the engine are ask, check, command, "
                     "done, edit, failed, finish, ran, tell, turn",
                 ],
             ),
@@ -298,7 +298,8 @@ def test_the_command_adds_explains_and_removes(folder: Path) -> None:
     listed = {
         row["name"]: row["state"] for row in json.loads(engine(folder, "allow", "threads", "list", "--json").stdout)
     }
-    assert listed == {"read_before_run": "on", "finish_clean": "off", "test_after_edit": "off", "quiet": "on"}
+    shipped = {"check_after_edit": "off", "finish_clean": "off", "read_before_run": "on", "test_after_edit": "off"}
+    assert listed == {**shipped, "quiet": "on"}
     model = script(folder.parent, '<set path="known://a">x</set>' + DONE, DONE)
     assert engine(folder, "run", "--model", model, "--run", "demo", "go").returncode == 0
     said = engine(folder, "allow", "threads", "explain", "demo").stdout

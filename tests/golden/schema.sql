@@ -1585,6 +1585,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _check_body (command_id, path, body, whole)
 -- view _check_child (parent_run_id, role, attributes)
 -- view _check_ends (check_id, turn_id, verdict, reasons)
+-- view _check_lines (line)
 -- view _check_options (run, attributes)
 -- view _check_outputs (command_id, said)
 -- view _check_rewind (run_id, turn, plan)
@@ -1662,6 +1663,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _domain_findings (part, place, kind, name, word, path, domain_id)
 -- view _driven_children (run_id, lineage)
 -- view _driven_trees (top, run, token)
+-- view _due_checks (turn_id, run_id, loop_id, sequence, line, thread, ordinal)
 -- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, detail)
 -- view _due_retention (alias, becomes, rests_since)
 -- view _due_rule_sources (turn_id, rule_set_id, place, files, items, folder)
@@ -1706,6 +1708,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _external_references (project_id, folder, ordinal, title, target)
 -- view _fail_call (turn_id, status, message)
 -- view _fail_command (command_id, fault)
+-- view _failed_checks (turn_id, told)
 -- view _faults (command_id, fault)
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _file_heads (project_id, path, began, content_id, content_before, change, is_first)
@@ -1890,6 +1893,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _next_thread_events (run, run_id, at_end, event, thread_id, thread, point)
 -- view _note_mode (project_id, path, is_executable)
 -- view _note_spellings (project_id)
+-- view _offer_check (turn_id)
 -- view _offer_command (command_id)
 -- view _offer_delegation (run, lease)
 -- view _offer_event (run_id, turn_id, loop_id, command_id, event, fields)
@@ -2497,6 +2501,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _narrow_tools__narrow on _narrow_tools
 -- trigger _note_mode__note on _note_mode
 -- trigger _note_spellings__note on _note_spellings
+-- trigger _offer_check__offer on _offer_check
 -- trigger _offer_command__offer on _offer_command
 -- trigger _offer_delegation__offer on _offer_delegation
 -- trigger _offer_event__offer on _offer_event
