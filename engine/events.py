@@ -140,6 +140,19 @@ class AcceptanceDict(_OfARun):
     path: str
 
 
+class HookDict(_OfARun):
+    """The hook `target`, asked at the point `action`, refused (`status` 403) or failed itself (500); `body` says why."""
+
+    type: Literal["hook"]
+    id: int
+    turn: int
+    action: str
+    target: str
+    status: int
+    outcome: str
+    body: str
+
+
 class ContextDict(_OfARun):
     """Old results are shown in short from now on."""
 
@@ -325,6 +338,7 @@ Event = (
     | CommandDict
     | ErrorDict
     | AcceptanceDict
+    | HookDict
     | ContextDict
     | StrikeDict
     | ProposalDict

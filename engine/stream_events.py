@@ -165,6 +165,19 @@ class AcceptanceEvent(Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HookEvent(Told):
+    """The hook `target`, asked at the point `action`, refused (`status` 403) or failed itself (500); `body` says why."""
+
+    type: ClassVar[Literal["hook"]] = "hook"
+    turn: int
+    action: str
+    target: str
+    status: int
+    outcome: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextEvent(Told):
     """Old results are shown in short from now on."""
 
@@ -350,6 +363,7 @@ _CLASSES: dict[str, Any] = {
     "command": CommandEvent,
     "error": ErrorEvent,
     "acceptance": AcceptanceEvent,
+    "hook": HookEvent,
     "context": ContextEvent,
     "strike": StrikeEvent,
     "proposal": ProposalEvent,
@@ -379,6 +393,7 @@ StreamEvent = (
     | CommandEvent
     | ErrorEvent
     | AcceptanceEvent
+    | HookEvent
     | ContextEvent
     | StrikeEvent
     | ProposalEvent

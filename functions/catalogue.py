@@ -28,6 +28,7 @@ _ARGUMENTS = {
     "heads": {"entry_head": 6},
     "answer_cache": {"prompts_agree": 2},
     "rules.keywords": {"keywords_find": 3, "star_commands": 2, "paths_named": 1},
+    "hooks": {"hook_verdict": 4},
     "links": {"markdown_links": 2, "terms_share": 2},
     "discovery.queries": {"tags_match": 2, "search_query": 1, "find_query": 1, "name_words": 1},
     "discovery.pieces": {"text_pieces": 1},

@@ -138,6 +138,11 @@ OF_RUNS = (
         stays=OF_A_RUN,
         may=(("verdict counts reasons ended_at", "old.verdict is null"),),
     ),
+    Kept(
+        "hook_calls",
+        stays=OF_A_RUN,
+        may=(("verdict refuses reason exit_code ended_at", "old.verdict is null"),),
+    ),
 )
 OF_PACKETS = (
     Kept("packets", stays=OF_A_SENT_TURN),

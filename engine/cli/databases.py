@@ -83,9 +83,17 @@ def open_to_write(given: Path | None, start: Path | None = None, mcp: Iterable[S
     except ValidationError as error:
         raise Conflict(error.message) from error
     _with_hidden_paths(database).keep_if_used()
-    if waiting := [str(row["name"]) for row in database.rows("select name from unconfirmed_settings")]:
+    waiting = [str(row["name"]) for row in database.rows("select name from unconfirmed_settings")]
+    if waiting := [*waiting, *_waiting_hooks(database)]:
         say(f"engine.toml: ignored until you run 'engine config --confirm': {visible(', '.join(waiting))}", "yellow")
     return database
+
+
+def _waiting_hooks(database: Database) -> list[str]:
+    from engine.config.configuration import project_folder
+    from engine.config.hooks import unconfirmed_hooks
+
+    return [f"hooks.{hook.name}" for hook in unconfirmed_hooks(project_folder(database.path))]
 
 
 def open_unasked(given: Path | None, start: Path) -> Database:

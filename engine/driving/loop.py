@@ -23,6 +23,7 @@ from engine.packets.rendering import Renderer
 from engine.threads.joining import join_threads
 
 from .dispatching import Dispatcher
+from .hook_offers import offer_hooks
 from .lease import Lease
 from .model_calls import ModelCalls
 from .preparing import prepare_turn, search_for_prompt
@@ -109,6 +110,7 @@ class Driver:
             "perform": self._perform,
             "recover": self._recover,
             "confine": self._confine,
+            "hook": self._ask_hook,
             "wait": self._decide,
         }
 
@@ -205,6 +207,7 @@ class Driver:
         if self._db.has("delegation") and self._db.value(_DELEGATES, (self._run,)):
             self._db.insert("_offer_delegation", run=self._run, lease=self._lease.token)
         join_threads(self._db, self._run)
+        offer_hooks(self._db, self._run, self._lease.token)
         self._performer.recover_jobs(self._run)
 
     def _take_steps(self) -> None:
@@ -304,6 +307,11 @@ class Driver:
                 sandbox=found.name if found else None,
                 reason=reason or None,
             )
+
+    def _ask_hook(self, step: Row) -> None:
+        from .hooks import ask_hook
+
+        ask_hook(self._db, self._run, step["run_id"], self._lease)
 
     def _perform(self, step: Row) -> None:
         self._performer.perform(step["run_id"])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine.mcp.clients import Clients
     from engine.mcp.servers import Server
     from engine.mcp.tool_servers import Servers
-    from engine.sandbox import Confined
+    from engine.sandbox import Confined, Confinement
 
     from .lease import Lease
     from .progress import Progress
@@ -115,8 +115,7 @@ def confining(db: Handle, root: Path | None) -> Confine:
     It is called in another thread, later too; there it raises `SandboxMissing` (403) where there is no sandbox: a server
     that asks for one is not started without.
     """
-    limits = {row["name"]: row["value"] for row in db.rows(_LIMITS)}
-    database = db.path if db.path.exists() else None
+    asked_of = confinements(db)
 
     @contextmanager
     def confined(server: Server) -> Iterator[Confined | None]:
@@ -126,10 +125,24 @@ def confining(db: Handle, root: Path | None) -> Confine:
         if found is None or root is None:
             why = reason or "its run has no folder"
             raise sandbox.SandboxMissing(f"it needs a sandbox, and none is available ({why})")
-        asked = sandbox.Confinement(
+        with found.confine(asked_of(root, server.network)) as made:
+            yield made
+
+    return confined
+
+
+def confinements(db: Handle) -> Callable[[Path, str], Confinement]:
+    """The confinement of a program in a folder, with the hosts that it may reach, by the settings that `db` has now."""
+    limits = {row["name"]: row["value"] for row in db.rows(_LIMITS)}
+    database = db.path if db.path.exists() else None
+
+    def asked(root: Path, network: str) -> Confinement:
+        from engine import sandbox
+
+        return sandbox.Confinement(
             root=root,
             writable=True,
-            network=server.network,
+            network=network,
             database=database,
             home=[name.strip() for name in (limits["sandbox_home"] or "").split(",") if name.strip()],
             limits=sandbox.Limits(
@@ -138,7 +151,5 @@ def confining(db: Handle, root: Path | None) -> Confine:
                 int(limits["sandbox_processes"]),
             ),
         )
-        with found.confine(asked) as made:
-            yield made
 
-    return confined
+    return asked

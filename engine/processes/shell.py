@@ -68,6 +68,7 @@ def run_process(
     confined: Confined | None = None,
     on_bytes: OnBytes | None = None,
     follows: bool = False,
+    given: int | None = None,
 ) -> ProcessResult:
     """Run `command` in bash (sh where there is none) in the folder `cwd` for at most `timeout_s` seconds.
 
@@ -75,7 +76,7 @@ def run_process(
     stdout, 2 stderr) and text. Both run in the calling thread. At most `max_output` bytes of each channel are passed on, the
     first half and the last; with `follows` the latest ones each second. `on_bytes` gets the channel and every byte.
     The command gets `environment`, by default this process's own without secrets. With `confined` it runs in a sandbox, and
-    all that it started ends with it.
+    all that it started ends with it. The descriptor `given` is its input, without it there is none.
 
     The command and all that it started are ended after the time-out, when `cancelled` is set, and when this process ends.
     Processes that outlive the shell are ended too where they hold its output open; a background process that has closed
@@ -87,7 +88,7 @@ def run_process(
     if cancelled.is_set():
         return ProcessResult(None, "cancelled", 0.0, "cancelled before it started")
     try:
-        guarded = Guarded(command, cwd, environment, confined)
+        guarded = Guarded(command, cwd, environment, confined, given=given)
     except (OSError, ValueError) as error:
         return ProcessResult(None, "failed_to_start", 0.0, f"cannot start the command in {str(cwd)!r}: {error}")
     channels = [Channel(n, max_output, on_output, on_bytes=on_bytes, follows=follows) for n in (1, 2)]

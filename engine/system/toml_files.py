@@ -21,7 +21,7 @@ _TABLE = re.compile(r"[ \t]*\[")
 _HEAD = re.compile(r"""[ \t]*\[{1,2}[ \t]*[\w"'.-]""")
 _DIGITS = re.compile(r"[0-9_]{4000}")
 _MOST_BYTES = 1 << 20
-TABLES = ("mcp", "models", "plugins")
+TABLES = ("hooks", "mcp", "models", "plugins")
 """Tables that are no settings."""
 
 

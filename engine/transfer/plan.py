@@ -39,6 +39,7 @@ LEFT_OUT = {
     "call_reservations": "of calls that are under way",
     "leases": "who drives now",
     "process_claims": "who is about to begin a process",
+    "run_hooks": "what a driver asks now",
     "text_vectors": "made anew",
 }
 """The tables that belong to a run, and the reasons for which they stay in its file."""
@@ -65,6 +66,9 @@ REFERENCES = {
     ("events", "run_id"): "runs",
     ("events", "turn_id"): "turns",
     ("file_modes", "entry_id"): "entries",
+    ("hook_calls", "command_id"): "commands",
+    ("hook_calls", "loop_id"): "loops",
+    ("hook_calls", "turn_id"): "turns",
     ("job_channels", "entry_id"): "entries",
     ("jobs", "loop_id"): "loops",
     ("jobs", "run_id"): "runs",

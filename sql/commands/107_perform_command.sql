@@ -92,7 +92,8 @@ begin
     select fail(404, 'command ' || quote(new.command_id) || ': not found; see the view command_results');
 end;
 
--- A command of a turn waits for those before it that are under way. One that is resolved has its log.
+-- A command of a turn waits for those before it that are under way, and for what is asked outside of the file. One that
+-- is resolved has its log.
 create trigger _perform_command__perform
 instead of insert on _perform_command
 when (select state from commands where id = new.command_id) <> 'resolved'
@@ -112,6 +113,12 @@ when (select state from commands where id = new.command_id) <> 'resolved'
                     and b.ordinal between o.ordinal and c.ordinal
                     and b.action not in ('subtask', 'execute')
             )
+    )
+    and not exists (
+        select 1
+        from commands as c
+        cross join _turn_holds as h on h.turn_id = c.turn_id and h.ordinal <= c.ordinal
+        where c.id = new.command_id
     )
 begin
     -- most commands take the plain path

@@ -148,7 +148,8 @@ begin
             select 1
             from commands as c
             where c.turn_id = t.id and c.state in ('queued', 'performing', 'proposed', 'accepting', 'accepted')
-        );
+        )
+        and not exists (select 1 from _turn_holds as h where h.turn_id = t.id);
 end;
 
 -- The turn is being dispatched from here on. Each command becomes a row, in the order of the response. What the parser

@@ -84,6 +84,18 @@ select e.turn_id, 'budget', 60, 413, e.message, null
 from turn_errors as e
 where json_extract(e.detail, '$.source') = 'budget' and not e.soft;
 
+-- The turns of loops, and whether their loop may take no further one.
+create view _last_turns as
+select
+    s.turn_id,
+    s.step >= s.steps or exists (
+        select 1
+        from turns as t
+        join _loop_seconds as c on c.loop_id = t.loop_id
+        where t.id = s.turn_id and c.seconds_left <= 0
+    ) as is_last
+from _turn_steps as s;
+
 -- Judge a turn whose commands are all settled: insert into _judge_turn (turn_id).
 create view _judge_turn as
 select id as turn_id

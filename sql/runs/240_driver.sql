@@ -58,9 +58,16 @@ create view _resting_runs as
 select null as run_id
 where false;
 
+-- What a turn waits for outside of the file. A part gives the turn, the ordinal of the first command that waits, and
+-- whether the driver has to ask for it now.
+create view _turn_holds as
+select id as turn_id, null as ordinal, null as is_due
+from turns
+where false;
+
 create view _next_steps as
 -- What the driver has to do next: begin, scan, prepare, render, ask, dispatch, confine, perform, recover, wait (for a
--- decision), verify (the result against its criteria) or end.
+-- decision), hook (ask a command of the person's own), verify (the result against its criteria) or end.
 select
     r.id as run_id,
     r.alias as run,
@@ -79,6 +86,7 @@ select
         when t.id is null and exists (select 1 from loops as l where l.run_id = r.id and l.status in (100, 102))
             then 'begin'
         when t.id is null then 'end'
+        when t.phase = 'assembling' and exists (select 1 from _turn_holds as h where h.turn_id = t.id) then 'hook'
         when t.phase = 'assembling' and exists (select 1 from _scan_requests as q where q.turn_id = t.id) then 'scan'
         when t.phase = 'assembling' and exists (select 1 from _due_searches as d where d.turn_id = t.id) then 'prepare'
         when t.phase = 'assembling' then 'render'
@@ -97,6 +105,7 @@ select
         when exists (select 1 from effects as f where f.run_id = r.id and f.state in ('pending', 'started')) then 'wait'
         when exists (select 1 from proposals as p where p.run_id = r.id and p.state = 'proposed')
             then 'wait'
+        when exists (select 1 from _turn_holds as h where h.turn_id = t.id and h.is_due) then 'hook'
         when t.phase = 'voting' then 'verify'
         else 'dispatch'
     end as step

@@ -13,7 +13,10 @@ insert into threads (name, level, purpose, priority, repeat_from, each_prompt, t
         1, 1, 'sh', 'engine'
     ),
     ('test_after_edit', 'shipped', 'after an edit the model is asked for the tests, once', 30, 1, 1, 'sh', 'engine'),
-    ('check_after_edit', 'shipped', 'after a turn with edits the command line of the setting check runs', 25, 1, 1, 'sh', 'engine')
+    (
+        'check_after_edit', 'shipped', 'after a turn with edits the command line of the setting check runs', 25,
+        1, 1, 'sh', 'engine'
+    )
 on conflict (name, coalesce(project_id, 0), coalesce(run_id, 0)) where removed_at is null do update set
     purpose = excluded.purpose, priority = excluded.priority, repeat_from = excluded.repeat_from,
     each_prompt = excluded.each_prompt, tool = excluded.tool;

@@ -6,18 +6,6 @@
 
 -- views
 
--- The turns of loops, and whether their loop may take no further one.
-create view _last_turns as
-select
-    s.turn_id,
-    s.step >= s.steps or exists (
-        select 1
-        from turns as t
-        join _loop_seconds as c on c.loop_id = t.loop_id
-        where t.id = s.turn_id and c.seconds_left <= 0
-    ) as is_last
-from _turn_steps as s;
-
 -- Ask the threads of a run about a command that is about to be performed: insert into _offer_command (command_id). A
 -- blocked one fails.
 create view _offer_command as

@@ -1,4 +1,4 @@
-"""Checks after edits: the setting `check` runs a command line behind the commands of a turn, and the model reads what failed.
+"""Checks after edits: `check` runs a command line behind the commands of a turn, and the model reads what failed.
 
 spec: @thread_checks @configuration
 """
@@ -53,7 +53,8 @@ def test_a_red_check_keeps_the_prompt_going_until_it_is_green(folder: Path, tmp_
         assert ends(db)[:3] == [(1, "set", "resolved"), (1, "update", "conflict"), (1, "sh", "exit:3")]
         assert ends(db)[-3:] == [(5, "set", "resolved"), (5, "update", "resolved"), (5, "sh", "resolved")]
         told = packet(db, 2)
-        assert "The check failed: ran " in told and "a.txt is not good" in told
+        assert "The check failed: ran " in told
+        assert "a.txt is not good" in told
         assert [row["by"] for row in db.rows("select by from thread_log where event = 'check'")] == [
             "check_after_edit"
         ] * 5

@@ -259,8 +259,8 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(folder: Path, tmp_path: P
                 [
                     "7: thread 'restless': has a loop of points without a request, so it would never end",
                     "13: thread 'restless', point 2: a request of ask has a message that says what to do",
-                    "13: thread 'restless', point 2: no thread requests finsh; the events of the engine are ask, check, command, "
-                    "done, edit, failed, finish, ran, tell, turn",
+                    "13: thread 'restless', point 2: no thread requests finsh; the events of the engine are ask, check, "
+                    "command, done, edit, failed, finish, ran, tell, turn",
                 ],
             ),
         ):

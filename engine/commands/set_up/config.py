@@ -17,7 +17,7 @@ from engine.models.availability import absolute_model
 from engine.terminal.hints import nearest
 from engine.terminal.printing import one_line, say, visible
 
-from .config_tables import are_settings, check_known, print_run, print_settings
+from .config_tables import HOOK, are_settings, check_known, described, print_hooks, print_run, print_settings
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -59,7 +59,7 @@ def config(
     project: Annotated[bool, typer.Option("--project", help="Change engine.toml in the project's folder.")] = False,
     confirm: Annotated[
         bool,
-        typer.Option("--confirm", help="Agree to the settings in the project's engine.toml that need your consent."),
+        typer.Option("--confirm", help="Agree to the settings and hooks of engine.toml that need your consent."),
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help="List every setting.")] = False,
     as_json: JsonOption = False,
@@ -74,6 +74,11 @@ def config(
     (env), the database (file), the project's engine.toml (project), your config.toml (user), the default. The column
     'origin' shows the place that counted. NAME= removes the value from the database. With --user or --project, NAME=
     removes the value from your config.toml or from engine.toml.
+
+    Some settings act around a prompt. They are off by default. With check="make test", that command runs after edits,
+    and the model reads what failed. A table [hooks.NAME] in config.toml or engine.toml names a command of your own. It
+    runs at a point of a run, and may refuse what comes. Its keys are on (before_prompt, before_tool, after_tool, end),
+    command, tools, timeout and required. Hooks are listed below the settings.
 
     If the first word is a RUN, you change model, temperature, effort or context_limit of that run. Prompts that are
     queued keep their model. If one change is refused, none of the changes is made.
@@ -171,18 +176,26 @@ def _change_outside(
 
 
 def _confirm(db: Path | None, names: list[str]) -> None:
-    """Confirm what the project's file says, of these settings or of all, and repeat it."""
+    """Confirm what the project's file says, of these settings and hooks or of all, and repeat it."""
     from engine.config.configuration import confirm
+    from engine.config.hooks import confirm_hooks, unconfirmed_hooks
 
+    settings = [name for name in names if not name.startswith(HOOK)]
     with configured(db) as beside:
-        for name in names:
+        for name in settings:
             check_known(beside, name)
         waiting = beside.rows("select * from unconfirmed_settings")
     rows = [row for row in waiting if not names or row["name"] in names]
+    hooks = [hook for hook in unconfirmed_hooks(folder_of(db)) if not names or f"{HOOK}{hook.name}" in names]
     for row in rows:
         say(visible(f"{row['source']}: {row['name']} = {row['value']}"))
+    for hook in hooks:
+        say(visible(f"{hook.source}: {HOOK}{hook.name}: {described(hook)}"))
     confirm(folder_of(db), [row["name"] for row in rows])
-    say(f"confirmed: {', '.join(row['name'] for row in rows)}" if rows else "nothing to confirm")
+    if hooks:
+        confirm_hooks(folder_of(db), [hook.name for hook in hooks])
+    confirmed = [row["name"] for row in rows] + [f"{HOOK}{hook.name}" for hook in hooks]
+    say(f"confirmed: {', '.join(confirmed)}" if confirmed else "nothing to confirm")
 
 
 def folder_of(db: Path | None) -> Path:
@@ -215,6 +228,8 @@ def _show(db: Path | None, names: list[str], as_json: bool, everything: bool) ->
                 return
     with configured(db) as beside:
         print_settings(beside, names, as_json, everything=everything)
+    if not names and not as_json:
+        print_hooks(folder_of(db))
 
 
 _WINNING = """

@@ -14,7 +14,10 @@ from engine.terminal.printing import one_line, paint, print_json, print_table, p
 from engine.terminal.wrapping import line_width, wrapped
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from engine.api.database import Database
+    from engine.config.hooks import Hook
     from engine.db.database import Row
 
 _SETTINGS = """
@@ -23,6 +26,8 @@ _SETTINGS = """
     where name in (select value from json_each(:names))
         or (:names = '[]' and (:all or origin <> 'default'))
 """
+HOOK = "hooks."
+"""What stands before the name of a hook where settings are named."""
 _SHOWN_OF_A_RUN = ("model", "persona", "temperature", "effort", "context_length")
 
 
@@ -96,6 +101,27 @@ def _print_described(rows: list[Row]) -> None:
             typer.echo(paint(text, dim=True, stream=sys.stdout))
 
 
+def print_hooks(folder: Path) -> None:
+    """Print the hooks that the user and the project name, and what to do about those that do not count."""
+    from engine.config.hooks import hooks_of
+
+    for hook in hooks_of(folder):
+        state = "" if hook.enabled else "; switched off"
+        colour = "cyan" if hook.counts else None
+        typer.echo(
+            paint(visible(f"{HOOK}{hook.name} ({hook.layer}): {described(hook)}{state}"), colour, stream=sys.stdout)
+        )
+        if not hook.confirmed:
+            told = f"{hook.source}: {HOOK}{hook.name} is ignored until you run 'engine config --confirm'"
+            say(visible(told), "yellow")
+
+
+def described(hook: Hook) -> str:
+    """What a hook does, on a line."""
+    tools = "" if list(hook.tools) == ["*"] else f" of {', '.join(hook.tools)}"
+    return f"{', '.join(hook.points)}{tools}: {one_line(hook.line, 1_000)}"
+
+
 def check_known(database: Database, name: str, *, or_run: bool = False) -> None:
     """Raise `NotFound` (404) for a setting that there is not, with the nearest one."""
     from engine.errors import NotFound
@@ -107,4 +133,4 @@ def check_known(database: Database, name: str, *, or_run: bool = False) -> None:
         raise NotFound(f"{what} {name!r}: not found; {hint}")
 
 
-__all__ = ["are_settings", "check_known", "print_run", "print_settings"]
+__all__ = ["HOOK", "are_settings", "check_known", "described", "print_hooks", "print_run", "print_settings"]
