@@ -11,6 +11,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from engine.handle import Handle
 
+# The door that looks is called by its name, so that the statements of turns stay small.
+_LOOK = (
+    "insert into _late_call (door, a) select '_hold_turn', {} "
+    "where exists (select 1 from run_hooks where run_id = new.run_id)"
+)
+_WIRES = tuple(
+    f"create temp trigger if not exists {name}\nafter {event}\nbegin\n    {_LOOK.format(turn)};\nend"
+    for name, event, turn in (
+        ("turns__look_for_hooks", "insert on main.turns", "new.id"),
+        ("turns__look_for_hooks_again", "update of phase on main.turns", "new.id"),
+        ("commands__look_for_hooks", "insert on main.commands when new.turn_id is not null", "new.turn_id"),
+        (
+            "commands__look_for_hooks_again",
+            "update of state on main.commands when new.turn_id is not null",
+            "new.turn_id",
+        ),
+    )
+)
 _HAS = "select 1 from run_hooks as h join runs as r on r.id = h.run_id where r.alias = ?"
 
 
@@ -27,6 +45,8 @@ def offer_hooks(db: Handle, run: str, token: str | None) -> None:
         return
     db.install("hooks")
     with db.transaction():
+        if hooks:
+            db.add_wires(*_WIRES)
         db.insert("_offer_hook", run=run, lease=token, name=None)
         for hook in hooks:
             for point in hook.points:

@@ -37,6 +37,7 @@ LEFT_OUT = {
     "_prepared_loops": "made anew",
     "call_estimates": "of calls that are under way",
     "call_reservations": "of calls that are under way",
+    "hook_holds": "what a driver asks now",
     "leases": "who drives now",
     "process_claims": "who is about to begin a process",
     "run_hooks": "what a driver asks now",

@@ -1,7 +1,8 @@
 -- Hooks: commands of a person's own that are asked at points of a run, and may refuse what comes.
 -- The driver puts those of the user's and the project's configuration into run_hooks when it begins to drive; what a file
 -- says of itself is no hook. Where a hook is to be asked, the turn is held (_turn_holds); the driver runs its command,
--- reports how it ended, and what it refuses is refused here. 281 has these steps.
+-- reports how it ended, and what it refuses is refused here. 281 has these steps. The triggers that the driver hangs into
+-- its own connection (engine/driving/hook_offers.py) say when to look; without hooks nothing of this is compiled.
 -- needs: nothing
 -- spec: @hooks @hook_points
 
@@ -56,6 +57,14 @@ create table if not exists hook_calls (
 ) strict;
 
 create index if not exists idx_hook_calls_turn_id on hook_calls (turn_id);
+
+-- The open turns that are held, each from the first command that waits.
+create table if not exists hook_holds (
+    turn_id integer primary key constraint hook_holds_turn references turns (id) on delete cascade,
+    ordinal real not null,
+    -- 1: a hook is to be asked now
+    is_due integer not null constraint hook_holds_due_flag check (is_due in (0, 1))
+) strict;
 
 -- seeds
 
@@ -146,7 +155,7 @@ where (s.tool is null or exists (select 1 from json_each(h.tools) as g where s.t
 
 create view _turn_holds__hooks as
 select turn_id, ordinal, is_due
-from _open_hooks;
+from hook_holds;
 
 -- The hook that each run asks next, and what it is given on standard input, as JSON.
 create view _next_hooks as

@@ -13,6 +13,12 @@ from run_hooks as h
 join runs as r on r.id = h.run_id
 where false;
 
+-- Look whether a turn is to be held: insert into _hold_turn (turn_id), by _late_call.
+create view _hold_turn as
+select turn_id
+from hook_holds
+where false;
+
 create view _begin_hook as
 -- Say that the hook of _next_hooks is about to be asked: insert into _begin_hook (run, lease).
 select r.alias as run, t.lease
@@ -28,7 +34,7 @@ from turns as t
 join runs as r on r.id = t.run_id
 where false;
 
--- Have what a hook refuses not happen: insert into _refuse_by_hook (call_id).
+-- Have what a hook refuses not happen: insert into _refuse_by_hook (call_id), by _late_call.
 create view _refuse_by_hook as
 select id as call_id
 from hook_calls
@@ -76,16 +82,38 @@ where k.verdict is null;
 create trigger _offer_hook__offer
 instead of insert on _offer_hook
 begin
+    select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
+    where not exists (select 1 from runs where alias = new.run);
     select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
     from _leases_in_force as l
-    join runs as r on r.id = l.run_id
-    where r.alias = new.run and l.token is not new.lease;
+    join runs as r on r.id = l.run_id and r.alias = new.run
+    where l.token is not new.lease;
     delete from run_hooks
     where new.name is null and run_id = (select id from runs where alias = new.run);
+    delete from hook_holds
+    where new.name is null
+        and turn_id in (select t.id from turns as t join runs as r on r.id = t.run_id where r.alias = new.run);
     insert into run_hooks (run_id, name, point, tools, line, timeout_s, required, layer, source)
     select id, new.name, new.point, new.tools, new.line, new.timeout_s, new.required, new.layer, new.source
     from runs
     where alias = new.run and new.name is not null;
+    insert into _late_call (door, a)
+    select '_hold_turn', t.id
+    from runs as r
+    join turns as t on t.run_id = r.id and t.phase <> 'judged'
+    where r.alias = new.run and new.name is not null;
+end;
+
+create trigger _hold_turn__look
+instead of insert on _hold_turn
+begin
+    delete from hook_holds
+    where turn_id = new.turn_id;
+    insert into hook_holds (turn_id, ordinal, is_due)
+    select turn_id, min(ordinal), max(is_due)
+    from _open_hooks
+    where turn_id = new.turn_id
+    group by turn_id;
 end;
 
 -- One that an earlier driver was asking is asked again.
@@ -96,8 +124,8 @@ begin
     where not exists (select 1 from _next_hooks as n join runs as r on r.id = n.run_id where r.alias = new.run);
     select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
     from _leases_in_force as l
-    join runs as r on r.id = l.run_id
-    where r.alias = new.run and l.token is not new.lease;
+    join runs as r on r.id = l.run_id and r.alias = new.run
+    where l.token is not new.lease;
     update hook_calls
     set verdict = 'interrupted', ended_at = now()
     where verdict is null and run_id = (select id from runs where alias = new.run);
@@ -116,8 +144,8 @@ begin
     where not exists (select 1 from _asked_hooks where run = new.run);
     select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
     from _leases_in_force as l
-    join runs as r on r.id = l.run_id
-    where r.alias = new.run and l.token is not new.lease;
+    join runs as r on r.id = l.run_id and r.alias = new.run
+    where l.token is not new.lease;
     update hook_calls
     set verdict = a.said ->> '$.verdict',
         reason = a.said ->> '$.reason',
@@ -137,8 +165,12 @@ begin
     select now(), run_id, turn_id, 'hook.ended', json_object('call', id, 'verdict', verdict)
     from hook_calls
     where id = (select max(k.id) from hook_calls as k join runs as r on r.id = k.run_id where r.alias = new.run);
-    insert into _refuse_by_hook (call_id)
-    select id
+    insert into _late_call (door, a)
+    select '_hold_turn', turn_id
+    from hook_calls
+    where id = (select max(k.id) from hook_calls as k join runs as r on r.id = k.run_id where r.alias = new.run);
+    insert into _late_call (door, a)
+    select '_refuse_by_hook', id
     from hook_calls
     where refuses and id = (select max(k.id) from hook_calls as k join runs as r on r.id = k.run_id where r.alias = new.run);
 end;
@@ -174,8 +206,12 @@ begin
     join turns as t on t.id = f.turn_id
     join run_views as v on v.run_id = f.run_id and v.loop_id = f.loop_id
     where f.call_id = new.call_id and f.point = 'before_prompt' and v.visibility <> 'archived';
-    insert into _judge_turn (turn_id)
-    select turn_id
+    insert into _late_call (door, a)
+    select '_judge_turn', turn_id
     from _hook_refusals
     where call_id = new.call_id and point = 'before_prompt';
+    insert into _late_call (door, a)
+    select '_hold_turn', turn_id
+    from _hook_refusals
+    where call_id = new.call_id;
 end;

@@ -20,7 +20,6 @@ select
     t.loop_id,
     t.sequence,
     l.line,
-    n.thread,
     (select max(c.ordinal) + 1 from commands as c where c.turn_id = t.id) as ordinal
 from turns as t
 cross join _check_lines as l

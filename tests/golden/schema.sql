@@ -500,6 +500,12 @@ CREATE TABLE hook_calls (
     ended_at integer
 ) strict;
 
+CREATE TABLE hook_holds (
+    turn_id integer primary key constraint hook_holds_turn references turns (id) on delete cascade,
+    ordinal real not null,
+    is_due integer not null constraint hook_holds_due_flag check (is_due in (0, 1))
+) strict;
+
 CREATE TABLE hook_points (
     name text primary key,
     ordinal integer not null,
@@ -1663,7 +1669,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _domain_findings (part, place, kind, name, word, path, domain_id)
 -- view _driven_children (run_id, lineage)
 -- view _driven_trees (top, run, token)
--- view _due_checks (turn_id, run_id, loop_id, sequence, line, thread, ordinal)
+-- view _due_checks (turn_id, run_id, loop_id, sequence, line, ordinal)
 -- view _due_effects (run_id, turn_id, command_id, proposal_id, kind, detail)
 -- view _due_retention (alias, becomes, rests_since)
 -- view _due_rule_sources (turn_id, rule_set_id, place, files, items, folder)
@@ -1757,6 +1763,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _heads_in_time (entry_id, began, ended, content_id)
 -- view _held_turns (turn_id, run_id, loop_id, sequence, lease, action, accept, accept_command, answer, attempts, attempt)
 -- view _hold_answer (turn_id)
+-- view _hold_turn (turn_id)
 -- view _hook_refusals (call_id, run_id, turn_id, loop_id, command_id, point, told, outcome)
 -- view _hook_subjects (turn_id, run_id, loop_id, point, ordinal, command_id, tool, is_due)
 -- view _immediate_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
@@ -2474,6 +2481,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _forget_unused__tell on _forget_unused
 -- trigger _give_tools__give on _give_tools
 -- trigger _hold_answer__hold on _hold_answer
+-- trigger _hold_turn__look on _hold_turn
 -- trigger _import_conversation__import on _import_conversation
 -- trigger _import_prompt__import on _import_prompt
 -- trigger _import_turn__import on _import_turn
