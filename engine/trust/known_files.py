@@ -64,6 +64,8 @@ _SEEDED = frozenset(
 """The tables with rows that every file has, which say how runs move and what a model may."""
 _EXACT = {
     "executor_models": "1",
+    "hook_points": "1",
+    "media_models": "1",
     "model_tiers": "1",
     "node_statuses": "1",
     "step_states": "1",

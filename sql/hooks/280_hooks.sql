@@ -233,6 +233,16 @@ join runs as r on r.id = k.run_id
 join turns as t on t.id = k.turn_id
 left join commands as c on c.id = k.command_id;
 
+-- An id is given again: what a hook said of a turn or a command to come would be its answer.
+create view _acts__hooks as
+select 9 as rank, 'record' as kind, null as run, 'has answers of hooks about what is not there' as what
+where exists (
+        select 1
+        from hook_calls as k
+        where k.turn_id not in (select id from turns)
+            or k.command_id not in (select id from commands)
+    );
+
 -- The statuses of verdicts, for the log and for who watches; a hook that allowed is told to neither.
 create view _told_hooks as
 select

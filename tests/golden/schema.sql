@@ -1539,6 +1539,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _acts (rank, kind, run, what)
 -- view _acts__acceptance (rank, kind, run, what)
 -- view _acts__answer_cache (rank, kind, run, what)
+-- view _acts__hooks (rank, kind, run, what)
 -- view _acts__workflows (rank, kind, run, what)
 -- view _add_workflow (project_id, syntax, text, source, read)
 -- view _added_prompts (turn_id, place, layer, source, text, room)

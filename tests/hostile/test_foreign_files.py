@@ -338,6 +338,13 @@ PLANTS: dict[str, tuple[Plant, str]] = {
         ),
         "has checks of results that are not there",
     ),
+    "an answer of a hook about a turn to come": (
+        changed(
+            "insert into hook_calls (run_id, loop_id, turn_id, command_id, point, hook, line, layer, source, verdict, "
+            "started_at) values (1, 1, 99, 99, 'before_tool', 'guard', '', 'user', '', 'allowed', 0)"
+        ),
+        "has answers of hooks about what is not there",
+    ),
     "a vote in a turn to come": (
         changed("insert into votes (turn_id, voter, vote, rank, status) values (99, 'evil', 'stop', 99, 200)"),
         "has rows that belong to nothing yet in votes",
