@@ -170,6 +170,13 @@ CREATE TABLE attachments (
     picture_id integer constraint attachments_picture references pictures (id)
 ) strict;
 
+CREATE TABLE bound_stops (
+    turn_id integer primary key constraint bound_stops_turn references turns (id) on delete cascade,
+    name text not null,
+    rank integer not null,
+    reason text not null
+) strict;
+
 CREATE TABLE bracket_rules (
     rule_set_id integer not null constraint bracket_rules_set references rule_sets (id) on delete cascade,
     bracket text not null constraint bracket_rules_bracket references brackets (name)
@@ -186,6 +193,24 @@ CREATE TABLE brackets (
     below_percent integer not null,
     rules_of text not null,
     meaning text not null
+) strict, without rowid;
+
+CREATE TABLE call_estimates (
+    turn_id integer primary key constraint call_estimates_turn references turns (id) on delete cascade,
+    prompt_tokens integer not null,
+    output_tokens integer not null,
+    price_input real,
+    price_output real
+) strict;
+
+CREATE TABLE call_reservations (
+    loop_id integer not null,
+    turn_id integer not null constraint call_reservations_turn references turns (id) on delete cascade,
+    lease text,
+    cost real not null,
+    tokens integer not null,
+    output integer,
+    primary key (loop_id, turn_id)
 ) strict, without rowid;
 
 CREATE TABLE categories (
@@ -745,6 +770,13 @@ CREATE TABLE projects (
     root_names text constraint projects_root_names_json check (root_names is null or json_valid(root_names))
 ) strict;
 
+CREATE TABLE prompt_spending (
+    loop_id integer primary key constraint prompt_spending_loop references loops (id) on delete cascade,
+    cost real not null default 0,
+    tokens integer not null default 0,
+    calls integer not null default 0
+) strict;
+
 CREATE TABLE proposals (
     id integer primary key,
     command_id integer not null constraint proposals_command references commands (id) on delete cascade,
@@ -1058,6 +1090,13 @@ CREATE TABLE settings (
     most real,
     needed integer not null default 0 constraint settings_needed_flag check (needed in (0, 1)),
     meaning text not null
+) strict, without rowid;
+
+CREATE TABLE spending (
+    day text primary key,
+    cost real not null default 0,
+    tokens integer not null default 0,
+    calls integer not null default 0
 ) strict, without rowid;
 
 CREATE TABLE star_command_rules (
@@ -1416,6 +1455,8 @@ CREATE INDEX idx_attachments_run_id on attachments (run_id);
 
 CREATE INDEX idx_cached_answers_key on _cached_answers (key);
 
+CREATE INDEX idx_call_reservations_turn_id on call_reservations (turn_id);
+
 CREATE INDEX idx_children_effect_id on children (effect_id);
 
 CREATE INDEX idx_children_parent_run_id on children (parent_run_id);
@@ -1577,9 +1618,12 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _begin_eval (suite, folder, baseline, fail_under, trials)
 -- view _begin_hook (run, lease)
 -- view _begin_turn (run, lease)
+-- view _bounded_turns (turn_id)
+-- view _bounded_turns__bounds (turn_id)
 -- view _bring_references (turn_id, found)
 -- view _cache_horizons (since)
 -- view _cacheable_turns (turn_id, asked_of, prompt)
+-- view _call_decisions (turn_id, output, is_limited, waits, stops)
 -- view _call_door (door, run, lease, path, body, attributes)
 -- view _call_function (command_id, reading)
 -- view _call_verb (action, run, path, destination, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
@@ -1720,6 +1764,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _faults (command_id, fault)
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _file_heads (project_id, path, began, content_id, content_before, change, is_first)
+-- view _file_limits (name, measure, is_of_day, most)
 -- view _file_states (scope, entry_id, began, ended, content_id, hash, attributes, is_present, is_executable, is_mode, decided)
 -- view _file_texts (scope, entry_id, began, ended, content_id, hash, attributes, is_present)
 -- view _file_watchers (door)
@@ -1742,6 +1787,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _found_texts (text_id, place, line, kind, name, scope, entry_id, score, found_by, beginning)
 -- view _free_processes (effect_id, proposal_id)
 -- view _free_steps (run_id, free)
+-- view _freed_prompts (run)
 -- view _function_calls (command_id, run_id, turn_id, action, is_there, is_closed)
 -- view _function_contexts (effect_id, run, loop, prompt, turn, command_id, request_id, approved_by)
 -- view _function_timeouts (effect_id, timeout_s, left_s)
@@ -1838,6 +1884,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _left_out_tools__discovery (loop_id, name)
 -- view _leftover_jobs (effect_id, run_id, identity, keeper)
 -- view _leftover_processes (effect_id, run_id, identity, message)
+-- view _limit_measures (measure)
+-- view _limit_rooms (turn_id, loop_id, name, room, is_alone)
 -- view _line_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
 -- view _line_paths (turn_id, paths)
 -- view _line_policies (line_id, policy_id, rank)
@@ -1847,6 +1895,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _list_rooms (loop_id, chars_per_token, room)
 -- view _listed_folders (run_id, run, turn_id, project_id, root)
 -- view _listed_skills (turn_id, name, text, undescribed, unnamed)
+-- view _live_reservations (loop_id, turn_id, cost, tokens)
 -- view _log_additions (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, created_at)
 -- view _log_additions__acceptance (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, created_at)
 -- view _log_additions__hooks (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, created_at)
@@ -1866,6 +1915,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _loop_tool_schemas__typed_answers (loop_id, name, schema)
 -- view _loop_tools (loop_id, name, ordinal, gathers, doc, schema, meaning)
 -- view _loop_votes (turn_id, voter, rank, status, reason, answer)
+-- view _loop_votes__bounds (turn_id, voter, rank, status, reason, answer)
 -- view _loop_votes__handoffs (turn_id, voter, rank, status, reason, answer)
 -- view _loops_below (loop_id, below_id)
 -- view _loops_without_rules (turn_id)
@@ -1878,7 +1928,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _message_calls (command_id, run_id, turn_id, ordinal, action, log_path, call_id, arguments, returned, failed)
 -- view _message_texts (turn_id, run_id, body)
 -- view _metadata (id, attributes, head)
--- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, output, temperature, effort, max_tokens, position, answer_cache, timeout_s, deadline_s, has_pictures, price, headers)
+-- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, output, temperature, effort, max_tokens, position, answer_cache, timeout_s, deadline_s, has_pictures, is_bounded, context_tokens, price, headers)
 -- view _model_requests_named (loop_id, command_id)
 -- view _models_ahead (effect_id, run, actual)
 -- view _models_asked (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, effort, own_effort, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name, efforts)
@@ -1978,6 +2028,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _prepare_packet (turn_id)
 -- view _printed_outputs (effect_id, channel, printed)
 -- view _printed_outputs__jobs (effect_id, channel, printed)
+-- view _prior_loops (loop_id, prior_loop_id)
+-- view _prior_loops__handoffs (loop_id, prior_loop_id)
 -- view _procedures (command_id, door)
 -- view _process_outputs (effect_id, channel, path, run_id, entry_id, body, printed)
 -- view _process_paths (effect_id, run_id, path, channel)
@@ -1987,6 +2039,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _processes_under_way (run_id, proposal_id, command_id)
 -- view _project_roots (project_id, roots)
 -- view _project_rule_sets (project_id, rule_set_id, is_global)
+-- view _prompt_limits (loop_id, run_id, name, measure, most, spent)
+-- view _prompt_lines (loop_id, bound_loop_id)
 -- view _prompt_stamps (turn_id, stamp)
 -- view _prompt_statuses (loop_id, status)
 -- view _proposal_ends (command_id, state, outcome, message)
@@ -2027,6 +2081,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _requested_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, body, root, action, max_output)
 -- view _requested_files (request_id, path, change, diff)
 -- view _requests (command_id, run_id, writer, action, path, destination, body, visibility, tags, is_manifest, is_slice, decides, keeps_bodies, is_pattern, filter, found, needs, example, forbidden)
+-- view _reserve_call (turn_id, price, lease, output)
 -- view _resolve_command (command_id, message)
 -- view _response_prose (turn_id, prose)
 -- view _resting_runs (run_id)
@@ -2104,6 +2159,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _slices (command_id, message)
 -- view _span_loops (loop_id, run_id, run, conversation, loop, key, trace, parent)
 -- view _span_models (call_id, provider, model)
+-- view _spend (loop_id, cost, tokens, calls)
+-- view _spend_on_answer (turn_id)
+-- view _spend_on_call (turn_id)
 -- view _spent_children (run, loop_id, reason)
 -- view _spent_trees (root_loop_id, reason)
 -- view _stale_entries (id, words, text)
@@ -2122,8 +2180,10 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _step_states (run_id, step, layer, position, child_run_id, started_at, ended_at, workflow_id, state, reason)
 -- view _step_writes (effect_id, turn_id, run_id, step, child_run_id, started_at, path)
 -- view _steps_of_any_model (workflow_id)
+-- view _stop_at_limit (turn_id)
 -- view _stop_spent_child (run)
 -- view _stop_steps (run_id, step)
+-- view _stopped_prompts__bounds (run, loop, stopped_by, used, more, reason, prompt)
 -- view _store_change (path, body, old_body)
 -- view _store_content (path, body)
 -- view _store_metadata (attributes, turn, head)
@@ -2164,6 +2224,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _told_helpers (run, topic, subject, place, says, source, key)
 -- view _told_hooks (run, turn, point, hook, line, source, tool, target, verdict, refuses, reason, exit_code, seconds, started_at, call_id, command_id, status, subject, told)
 -- view _told_layers (run, turn, layer, source)
+-- view _told_limits (turn_id, loop_id, name, told)
 -- view _told_prompts (run, subject, place, says, source, key)
 -- view _told_runs (run, subject, place, says, source, key)
 -- view _tool_origins (name, server)
@@ -2181,6 +2242,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _turn_fingerprints (turn_id, fingerprint)
 -- view _turn_holds (turn_id, ordinal, is_due)
 -- view _turn_holds__hooks (turn_id, ordinal, is_due)
+-- view _turn_limits (turn_id, loop_id, name, measure, most, spent, place)
 -- view _turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view _turn_records (turn_id, record)
 -- view _turn_sections (turn_id, name, role, source, template, live, cached, stamps)
@@ -2344,6 +2406,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view skills (name, project, description, origin, kind, source, files, chars, left_out, problem, added_by, changed_at)
 -- view span_texts (run, key, attributes)
 -- view spans (run, loop, turn, kind, key, parent, trace, name, started_at, ended_at, error, attributes)
+-- view spending_limits (run, loop, name, most, spent, reserved)
 -- view star_command_list (folder, star_command, description, rules, star_command_id, rule_set_id, is_on)
 -- view step_list (run, step, title, layer, state, reason, child, status, answer, cost, turns, seconds, needs, started_at, ended_at)
 -- view stopped_prompts (run, loop, stopped_by, used, more, reason, prompt)
@@ -2366,7 +2429,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view verb_cp (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
 -- view verb_describe_run (run, title, add_labels, drop_labels, archived)
 -- view verb_end_prompt (run, loop, reason)
--- view verb_extend_prompt (run, max_turns, max_seconds)
+-- view verb_extend_prompt (run, max_turns, max_seconds, max_cost, max_tokens, max_calls)
 -- view verb_forget_answers (run)
 -- view verb_forget_skill (scope, name)
 -- view verb_get (run, path, to, body, visibility, state, outcome, attributes, append, pattern, filter, request_id)
@@ -2549,6 +2612,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _remove_node__remove on _remove_node
 -- trigger _report_file__take on _report_file
 -- trigger _report_listing__compare on _report_listing
+-- trigger _reserve_call__reserve on _reserve_call
 -- trigger _resolve_command__resolve on _resolve_command
 -- trigger _rewind__rewind on _rewind
 -- trigger _run_cp_mv__run on _run_cp_mv
@@ -2569,6 +2633,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _share_known__share on _share_known
 -- trigger _show_entry__show on _show_entry
 -- trigger _show_job_output__show on _show_job_output
+-- trigger _spend__add on _spend
+-- trigger _spend_on_answer__spend on _spend_on_answer
+-- trigger _spend_on_call__spend on _spend_on_call
 -- trigger _start_child__start on _start_child
 -- trigger _start_delegation__guard on _start_delegation
 -- trigger _start_delegation__start on _start_delegation
@@ -2577,6 +2644,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _start_step__guard on _start_step
 -- trigger _start_step__start on _start_step
 -- trigger _steer_run__steer on _steer_run
+-- trigger _stop_at_limit__stop on _stop_at_limit
 -- trigger _stop_spent_child__stop on _stop_spent_child
 -- trigger _stop_steps__stop on _stop_steps
 -- trigger _store_change__store on _store_change
@@ -2709,10 +2777,12 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger loops__keep_reason on loops
 -- trigger loops__keep_rows on loops
 -- trigger loops__record_status on loops
+-- trigger model_calls__guard_reservation on model_calls
 -- trigger model_calls__keep_fixed on model_calls
 -- trigger model_calls__keep_keys on model_calls
 -- trigger model_calls__keep_rows on model_calls
 -- trigger model_calls__keep_state on model_calls
+-- trigger model_calls__spend on model_calls
 -- trigger nodes__keep_place on nodes
 -- trigger outcomes__change_status on outcomes
 -- trigger outcomes__list_status on outcomes
@@ -2815,6 +2885,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger turns__keep_response on turns
 -- trigger turns__keep_rows on turns
 -- trigger turns__seal on turns
+-- trigger turns__spend on turns
 -- trigger turns__take_response on turns
 -- trigger undone_edits__keep_fixed on undone_edits
 -- trigger undone_edits__keep_rows on undone_edits
