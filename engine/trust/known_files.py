@@ -43,6 +43,7 @@ _SEEDED = frozenset(
         "categories",
         "command_policies",
         "loop_transitions",
+        "media_models",
         "model_failures",
         "modes",
         "module_offers",

@@ -221,8 +221,10 @@ where false;
 create trigger _begin_eval__begin
 instead of insert on _begin_eval
 begin
+    select fail(400, 'evaluation: it has no suite; give the name of its file of cases')
+    where coalesce(new.suite, '') = '';
     select fail(400, 'evaluation of ' || new.suite || ': there is no case; give at least one')
-    where json_array_length(new.trials) = 0;
+    where coalesce(json_array_length(new.trials), 0) = 0;
     insert into evals (suite, folder, baseline_id, fail_under, created_at)
     select
         new.suite,
@@ -251,13 +253,16 @@ end;
 
 create trigger _end_trial__end
 instead of insert on _end_trial
-when exists (select 1 from eval_trials as t where t.id = new.trial and t.ended_at is null)
 begin
+    select fail(404, 'trial ' || coalesce(quote(new.trial), 'null') || ': there is no such trial; see eval_trials')
+    where not exists (select 1 from eval_trials where id = new.trial);
     insert into eval_checks (trial_id, ordinal, name, passed, reason)
-    select new.trial, key, value ->> '$[0]', value ->> '$[1]', value ->> '$[2]'
-    from json_each(new.checks);
+    select new.trial, c.key, c.value ->> '$[0]', c.value ->> '$[1]', c.value ->> '$[2]'
+    from eval_trials as t
+    join json_each(new.checks) as c
+    where t.id = new.trial and t.ended_at is null;
     update eval_trials
     set run = new.run, answer = new.answer, error = new.error, cost = new.cost, milliseconds = new.milliseconds,
         ended_at = now()
-    where id = new.trial;
+    where id = new.trial and ended_at is null;
 end;

@@ -64,7 +64,6 @@ from line;
 create view _offered_handoffs as
 select
     l.id as loop_id,
-    o.key as place,
     o.value ->> '$.persona' as persona,
     o.value ->> '$.when' as said,
     o.value ->> '$.model' as model,
@@ -79,7 +78,7 @@ where l.config ->> '$.handoffs' is not null
 create view _opened_tools__handoffs as
 select l.id as loop_id, cast('handoff' as text) as name
 from loops as l
-where l.config ->> '$.handoffs' is not null and exists (select 1 from _offered_handoffs as o where o.loop_id = l.id);
+where exists (select 1 from _offered_handoffs as o where o.loop_id = l.id);
 
 create view _packet_handoffs as
 select
@@ -121,6 +120,19 @@ select before_id as loop_id, loop_id as working_loop_id
 from _handoff_lines
 where before_id <> loop_id;
 
+-- Note a call of the tool, or say why it fails: insert into _note_handoff (command_id), by _late_call.
+create view _note_handoff as
+select command_id
+from handoffs
+where false;
+
+-- The prompt goes on in a loop of its own, with the persona, the model and the tools of whom it was handed to: insert into
+-- _continue_handoff (loop_id), by _late_call.
+create view _continue_handoff as
+select loop_id
+from handoffs
+where false;
+
 create view verb_hand_over as
 -- Hand the open prompt of a run over: insert into verb_hand_over (run, persona, model, tools, body) values ('demo',
 -- 'billing', null, null, 'The order is A1.'). 'model' and 'tools' are null for those that it has. Refused while a turn is
@@ -131,7 +143,7 @@ join runs as r on false;
 
 create view prompt_handoffs as
 -- Which prompts were handed over: select * from prompt_handoffs where run = 'demo'. 'next_loop' is the prompt in which the
--- other persona goes on; 'by' is model or client.
+-- other persona goes on; 'decided_by' is model or client.
 select
     r.alias as run,
     l.sequence as loop,
@@ -140,7 +152,7 @@ select
     n.sequence as next_loop,
     n.model,
     h.note,
-    case when h.command_id is null then 'client' else 'model' end as by
+    case when h.command_id is null then 'client' else 'model' end as decided_by
 from handoffs as h
 join loops as l on l.id = h.loop_id
 join loops as n on n.id = h.next_loop_id
@@ -170,34 +182,43 @@ begin
     where o.value ->> '$.persona' not in (select name from personas);
 end;
 
--- The call is noted; the turn's judgement ends the loop.
 create trigger commands__hand_over
 after update of state on commands
 when new.action = 'handoff' and new.state = 'performing'
 begin
+    insert into _late_call (door, a) values ('_note_handoff', new.id);
+end;
+
+-- The call is noted; the turn's judgement ends the loop.
+create trigger _note_handoff__note
+instead of insert on _note_handoff
+begin
     insert into _fail_command (command_id, fault)
     select
-        new.id,
+        c.id,
         case
-            when new.attributes ->> '$.persona' is null then 'validation: name the persona: '
-            else 'not_found: ' || quote(substr(new.attributes ->> '$.persona', 1, 60))
+            when c.attributes ->> '$.persona' is null then 'validation: name the persona: '
+            else 'not_found: ' || quote(substr(c.attributes ->> '$.persona', 1, 60))
                 || ' is not among those to hand over to: '
         end
-        || coalesce((select group_concat(persona, ', ') from _offered_handoffs where loop_id = new.loop_id), 'none')
-    where coalesce(new.attributes ->> '$.persona', '') not in (
-            select persona from _offered_handoffs where loop_id = new.loop_id
+        || coalesce((select group_concat(persona, ', ') from _offered_handoffs where loop_id = c.loop_id), 'none')
+    from commands as c
+    where c.id = new.command_id
+        and coalesce(c.attributes ->> '$.persona', '') not in (
+            select persona from _offered_handoffs where loop_id = c.loop_id
         );
     insert into _fail_command (command_id, fault)
-    select new.id, 'conflict: this prompt was handed over ' || count(*) || ' times; answer it'
-    from _handoff_lines
-    where loop_id = new.loop_id and before_id <> loop_id
+    select c.id, 'conflict: this prompt was handed over ' || count(*) || ' times; answer it'
+    from commands as c
+    join _handoff_lines as b on b.loop_id = c.loop_id and b.before_id <> c.loop_id
+    where c.id = new.command_id
+    group by c.id
     having count(*) >= 8;
     insert into handoffs (loop_id, persona, model, tools, note, command_id)
-    select o.loop_id, o.persona, o.model, o.tools, coalesce(new.body, ''), new.id
-    from _offered_handoffs as o
-    where o.loop_id = new.loop_id
-        and o.persona = new.attributes ->> '$.persona'
-        and (select state from commands where id = new.id) = 'performing'
+    select o.loop_id, o.persona, o.model, o.tools, coalesce(c.body, ''), c.id
+    from commands as c
+    join _offered_handoffs as o on o.loop_id = c.loop_id and o.persona = c.attributes ->> '$.persona'
+    where c.id = new.command_id and c.state = 'performing'
     limit 1
     on conflict (loop_id) do update
         set persona = excluded.persona, model = excluded.model, tools = excluded.tools, note = excluded.note,
@@ -207,37 +228,48 @@ begin
         command_id,
         'Handed over to ' || persona || '.' || coalesce(char(10) || nullif(trim(note), ''), '')
     from handoffs
-    where command_id = new.id;
+    where command_id = new.command_id;
 end;
 
--- The prompt goes on in a loop of its own, with the persona, the model and the tools of whom it was handed to.
+-- A loop that was handed over and ends goes on in another one.
 create trigger loops__go_on
 after update of status on loops
 when new.status = 204 and old.status = 102
 begin
+    insert into _late_call (door, a)
+    select '_continue_handoff', loop_id
+    from handoffs
+    where loop_id = new.id and next_loop_id is null;
+end;
+
+create trigger _continue_handoff__continue
+instead of insert on _continue_handoff
+begin
     insert into loops (run_id, sequence, mode, model, prompt, config, created_at)
     select
-        new.run_id, r.next_loop, new.mode, coalesce(h.model, new.model),
+        l.run_id, r.next_loop, l.mode, coalesce(h.model, l.model),
         -- what a model notes stands in the log
-        new.prompt
+        l.prompt
         || coalesce(char(10, 10) || 'Note: ' || case when h.command_id is null then nullif(trim(h.note), '') end, ''),
-        json_patch(new.config, json_object('persona', h.persona, 'tools', h.tools)), now()
+        json_patch(l.config, json_object('persona', h.persona, 'tools', h.tools)), now()
     from handoffs as h
-    join runs as r on r.id = new.run_id
-    where h.loop_id = new.id and h.next_loop_id is null;
+    join loops as l on l.id = h.loop_id
+    join runs as r on r.id = l.run_id
+    where h.loop_id = new.loop_id;
     update handoffs
-    set next_loop_id = (select max(id) from loops where run_id = new.run_id)
-    where loop_id = new.id and next_loop_id is null;
+    set next_loop_id = (select max(n.id) from loops as l join loops as n on n.run_id = l.run_id where l.id = new.loop_id)
+    where loop_id = new.loop_id;
     update runs
     set next_loop = next_loop + 1
-    where id = new.run_id and exists (select 1 from handoffs where loop_id = new.id);
+    where id = (select run_id from loops where id = new.loop_id);
     insert into events (at, run_id, kind, detail)
     select
-        now(), new.run_id, 'prompt.handed_over',
-        json_object('loop', new.sequence, 'persona', h.persona, 'next', n.sequence, 'model', n.model)
+        now(), l.run_id, 'prompt.handed_over',
+        json_object('loop', l.sequence, 'persona', h.persona, 'next', n.sequence, 'model', n.model)
     from handoffs as h
+    join loops as l on l.id = h.loop_id
     join loops as n on n.id = h.next_loop_id
-    where h.loop_id = new.id;
+    where h.loop_id = new.loop_id;
 end;
 
 -- The active prompt, else the next one in line.

@@ -71,7 +71,6 @@ where i.given_as is not null or c.action not in ('update', 'think');
 create view _message_texts as
 select
     t.id as turn_id,
-    t.run_id,
     coalesce(
         (
             select group_concat(message, char(10) || char(10))
@@ -172,6 +171,8 @@ end;
 create trigger _import_conversation__import
 instead of insert on _import_conversation
 begin
+    select fail(400, 'run ' || quote(new.run) || ': there is no conversation to import; give a list of messages')
+    where new.conversation is null;
     insert into verb_set (run, path, attributes)
     values (
         new.run, 'run://' || new.run, json_patch('{}', json_object('system_prompt', new.conversation ->> '$.system'))

@@ -191,7 +191,6 @@ join (values ('PNG'), ('JPEG'), ('GIF'), ('WebP'), ('PDF'), ('WAV'), ('MP3')) as
 -- The pictures whose bytes are kept and that a run has in view: what tools returned (134), and what was attached to prompts.
 create view _kept_pictures as
 select
-    r.alias as run,
     r.id as run_id,
     e.id as entry_id,
     e.path,

@@ -35,7 +35,7 @@ PASS_ON = {"_call_door__call_dispatch", "_late_call__call"}
 """What makes the statement of the driver one with that of a prompt, and what calls by a name: nothing of their own."""
 MOST_FILES = 6
 MOST_OPCODES = 6_000
-MOST_OPCODES_OF = {"dispatch": 8_300, "call a door as the driver": 10_100}
+MOST_OPCODES_OF = {"dispatch": 8_600, "call a door as the driver": 10_450}
 
 
 def triggers() -> list[tuple[str, str, str, str]]:
@@ -85,7 +85,8 @@ def test_a_file_is_written_within_few_bodies_and_files(tmp_path: Path) -> None:
             began = sql.startswith("update turns set response") and asked() == 1
             listening = (listening or began) and "_start_effect" not in sql
         elif listening and not sql.startswith("TRIGGER"):
-            passed.update(dict.fromkeys(name for name, body in bodies.items() if sql in body))
+            found = [name for name, body in bodies.items() if sql in body]
+            passed.update(dict.fromkeys(found if len(found) == 1 else []))  # a statement may stand in two bodies
 
     with engine.open(tmp_path / "t.db") as db:
 
