@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.db.database import Store
 
 _HOOK = """
-create temp trigger commands__call_function
+create temp trigger if not exists commands__call_function
 after update of state on main.commands
 when new.state = 'performing'
 begin

@@ -10,6 +10,8 @@
 -- Which loop was handed over, to whom, and in which loop that goes on.
 create table if not exists handoffs (
     loop_id integer primary key constraint handoffs_loop references loops (id) on delete cascade,
+    -- where the work on the prompt began: the loop itself, or that of the first handoff
+    first_loop_id integer not null constraint handoffs_first_loop references loops (id) on delete cascade,
     persona text not null,
     -- null: that of the loop
     model text,
@@ -23,6 +25,7 @@ create table if not exists handoffs (
 ) strict;
 
 create index if not exists idx_handoffs_next_loop_id on handoffs (next_loop_id) where next_loop_id is not null;
+create index if not exists idx_handoffs_first_loop_id on handoffs (first_loop_id, next_loop_id);
 
 -- seeds
 
@@ -48,17 +51,12 @@ on conflict (profile, role, name) do update set source = excluded.source, stamps
 
 -- views
 
--- The loops from which each loop came by handoffs, itself included.
+-- The loops that each loop went on in by handoffs: the next one, and those after it.
 create view _handoff_lines as
-with recursive line (loop_id, before_id) as (
-    select id, id from loops
-    union
-    select l.loop_id, h.loop_id
-    from line as l
-    join handoffs as h on h.next_loop_id = l.before_id
-)
-select loop_id, before_id
-from line;
+select h.loop_id as before_id, n.next_loop_id as loop_id
+from handoffs as h
+cross join handoffs as n indexed by idx_handoffs_first_loop_id
+    on n.first_loop_id = h.first_loop_id and n.next_loop_id > h.loop_id;
 
 -- The personas that a loop may be handed over to: those of its option, but for its own.
 create view _offered_handoffs as
@@ -104,10 +102,11 @@ join commands as c on c.id = h.command_id and c.state = 'resolved';
 
 -- In which loop the work on a prompt goes on: the last one of its line.
 create view _continuing_loops__handoffs as
-select before_id as loop_id, max(loop_id) as last_id
-from _handoff_lines
-where before_id <> loop_id
-group by before_id;
+select
+    h.loop_id,
+    (select max(n.next_loop_id) from handoffs as n where n.first_loop_id = h.first_loop_id) as last_id
+from handoffs as h
+where h.next_loop_id is not null;
 
 create view _prior_loops__handoffs as
 select next_loop_id as loop_id, loop_id as prior_loop_id
@@ -117,8 +116,7 @@ where next_loop_id is not null;
 -- The loops that worked on the prompt of another one.
 create view _working_loops__handoffs as
 select before_id as loop_id, loop_id as working_loop_id
-from _handoff_lines
-where before_id <> loop_id;
+from _handoff_lines;
 
 -- Note a call of the tool, or say why it fails: insert into _note_handoff (command_id), by _late_call.
 create view _note_handoff as
@@ -210,12 +208,15 @@ begin
     insert into _fail_command (command_id, fault)
     select c.id, 'conflict: this prompt was handed over ' || count(*) || ' times; answer it'
     from commands as c
-    join _handoff_lines as b on b.loop_id = c.loop_id and b.before_id <> c.loop_id
+    join handoffs as b on b.next_loop_id = c.loop_id
+    join handoffs as a on a.first_loop_id = b.first_loop_id and a.next_loop_id is not null
     where c.id = new.command_id
     group by c.id
     having count(*) >= 8;
-    insert into handoffs (loop_id, persona, model, tools, note, command_id)
-    select o.loop_id, o.persona, o.model, o.tools, coalesce(c.body, ''), c.id
+    insert into handoffs (loop_id, first_loop_id, persona, model, tools, note, command_id)
+    select
+        o.loop_id, coalesce((select b.first_loop_id from handoffs as b where b.next_loop_id = o.loop_id), o.loop_id),
+        o.persona, o.model, o.tools, coalesce(c.body, ''), c.id
     from commands as c
     join _offered_handoffs as o on o.loop_id = c.loop_id and o.persona = c.attributes ->> '$.persona'
     where c.id = new.command_id and c.state = 'performing'
@@ -306,8 +307,9 @@ begin
         and not exists (select 1 from loops as l where l.run_id = r.id and l.status = 102)
     order by q.sequence
     limit 1;
-    insert into handoffs (loop_id, persona, model, tools, note)
-    select l.id, new.persona, new.model, new.tools, coalesce(new.body, '')
+    insert into handoffs (loop_id, first_loop_id, persona, model, tools, note)
+    select
+        l.id, coalesce((select b.first_loop_id from handoffs as b where b.next_loop_id = l.id), l.id), new.persona, new.model, new.tools, coalesce(new.body, '')
     from loops as l
     join runs as r on r.id = l.run_id
     where r.alias = new.run and l.status = 102

@@ -24,7 +24,7 @@ begin
 end;
 
 create trigger handoffs__keep_fixed
-after update of loop_id, rowid, _rowid_, oid on handoffs
+after update of loop_id, first_loop_id, rowid, _rowid_, oid on handoffs
 begin
     select raise(abort, '405 handoffs: the record is append-only; this value never changes');
 end;

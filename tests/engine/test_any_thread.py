@@ -127,6 +127,13 @@ class Uses:
             "expect_no_transaction": lambda db: db.expect_no_transaction() is None,
             "export_run": lambda db: self.exported(db)[1].exists(),
             "fork": lambda db: db.fork(self.a_run(db), f"fork{next(_numbers)}"),
+            "handoff": lambda db: db.handoff(self.a_run(db), "reviewer") is None,
+            "import_messages": lambda db: db.import_messages(
+                f"use{next(_numbers)}", [{"role": "user", "content": "Hi"}]
+            ),
+            "messages": lambda db: db.messages(db.run("Go", model=self.ended).run),
+            "replay": lambda db: db.replay(db.run("Go", model=self.ended).run).identical,
+            "why": lambda db: db.why(db.run("Go", model=self.ended).run).text,
             "verify": lambda db: db.verify(self.a_run(db)).runs,
             "has": lambda db: db.has("threads") in (True, False),
             "install": lambda db: db.install("rules", "threads") is None,
@@ -184,6 +191,7 @@ INTERNAL = {
     "add_wires": "a driver hangs triggers in",
     "close_or_remove": "at the end of a command",
     "driven": "a driver counts itself",
+    "elsewhere": "a replay, for its copy of the file",
     "held": "the engine's own reads",
     "keep_if_used": "at the beginning of a command",
     "keys_for": "whoever asks a model",

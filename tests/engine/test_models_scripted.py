@@ -162,7 +162,7 @@ def recorded(tmp_path: Path) -> Path:
 
 def test_a_replay_gives_the_stored_responses_in_their_order(recorded: Path) -> None:
     before = recorded.read_bytes()
-    model = resolve_model(f"replay:{recorded}#demo")
+    model = resolve_model(f"replay:{recorded}#demo,any")
     heard: list[str] = []
     first = model.complete(request(), heard.append)
     assert (first.text, first.reasoning, first.usage) == ("first", "thought", Usage(10, 5, 3, 1, 0.25))

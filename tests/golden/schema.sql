@@ -497,6 +497,7 @@ CREATE TABLE grants (
 
 CREATE TABLE handoffs (
     loop_id integer primary key constraint handoffs_loop references loops (id) on delete cascade,
+    first_loop_id integer not null constraint handoffs_first_loop references loops (id) on delete cascade,
     persona text not null,
     model text,
     tools text,
@@ -1494,6 +1495,8 @@ where path glob '*[^ -~]*';
 
 CREATE INDEX idx_grants_project_id on grants (project_id, kind) where revoked_at is null;
 
+CREATE INDEX idx_handoffs_first_loop_id on handoffs (first_loop_id, next_loop_id);
+
 CREATE INDEX idx_handoffs_next_loop_id on handoffs (next_loop_id) where next_loop_id is not null;
 
 CREATE INDEX idx_hook_calls_turn_id on hook_calls (turn_id);
@@ -1688,6 +1691,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _context_costs (run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, added, chars_per_token, expansion)
 -- view _context_texts (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, prefix_of, prefix_chars, content_id, chars, body, summary, opening, fence, version, summary_chars, is_task, chars_per_token)
 -- view _context_views (run_id, entry_id, path, shown_path, kind, category, visibility, turn, last_used_turn, context_order, shown, content_id, picture_chars, start, loop_id, chars_per_token)
+-- view _continue_handoff (loop_id)
 -- view _continuing_loops (loop_id, last_id)
 -- view _continuing_loops__handoffs (loop_id, last_id)
 -- view _convention_stamps (turn_id, stamp)
@@ -1804,7 +1808,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _guided_folders__instructions (run_id, root, folder)
 -- view _handed_options (run_id, loop_id, mode, model, config)
 -- view _handed_results (run_id, step, text)
--- view _handoff_lines (loop_id, before_id)
+-- view _handoff_lines (before_id, loop_id)
 -- view _handoff_stamps (turn_id, stamp)
 -- view _harmless_settings (name)
 -- view _heads_in_time (entry_id, began, ended, content_id)
@@ -1948,6 +1952,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _next_piped_text (path, most_tokens)
 -- view _next_steps (run_id, run, turn_id, turn, step)
 -- view _next_thread_events (run, run_id, at_end, event, thread_id, thread, point)
+-- view _note_handoff (command_id)
 -- view _note_mode (project_id, path, is_executable)
 -- view _note_spellings (project_id)
 -- view _offer_check (turn_id)
@@ -2498,6 +2503,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _claim_process__claim on _claim_process
 -- trigger _condense__condense on _condense
 -- trigger _confine_processes__confine on _confine_processes
+-- trigger _continue_handoff__continue on _continue_handoff
 -- trigger _copy_views__copy on _copy_views
 -- trigger _copy_views__copy_overrides on _copy_views
 -- trigger _decide_line__decide on _decide_line
@@ -2567,6 +2573,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _move_loop__move on _move_loop
 -- trigger _name_run__name on _name_run
 -- trigger _narrow_tools__narrow on _narrow_tools
+-- trigger _note_handoff__note on _note_handoff
 -- trigger _note_mode__note on _note_mode
 -- trigger _note_spellings__note on _note_spellings
 -- trigger _offer_check__offer on _offer_check

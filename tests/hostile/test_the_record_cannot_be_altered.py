@@ -98,6 +98,12 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "basis, devmode, room) select l.id, l.run_id, r.project_id, 1, 1, 100, 1, 'FRESH', 'prompts', 0, 99 "
             "from loops as l join runs as r on r.id = l.run_id where l.status = 200 limit 1"
         )
+        db.execute("insert into attachments select 99, run_id, id, (select min(id) from entries), 1 from loops limit 1")
+        db.execute("insert into imported_calls select min(id), 'call_1' from commands")
+        db.execute(
+            "insert into handoffs select min(id), min(id), 'default', 'm', 'get', 'note', (select min(id) from commands), "
+            "max(id) from loops"
+        )
         db.execute("insert into rule_findings values (1, 1, 'matched', 'testing', '*.py', 'a.py', 1)")
         db.execute("insert into rule_lines select 1, 1, 'rule', 'testing', 1, 'text', min(id) from contents")
         db.execute("insert into _answer_hits select max(id), 'demo', 1, 0.9 from turns")

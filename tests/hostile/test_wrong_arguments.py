@@ -27,7 +27,16 @@ VALUES: list[Any] = [
     7, 1.5, float("nan"), None, b"x", [], {}, object(), "\ud800", "a\0b", "", True, 10**30, Path("/nonexistent/x"),
     "x" * 5000,
 ]  # fmt: skip
-OURS = ("arguments.py", "api.py", "opening.py", "registration.py", "toolsets.py", "functions.py")
+OURS = (
+    "arguments.py",
+    "attachments.py",
+    "api.py",
+    "opening.py",
+    "registration.py",
+    "toolsets.py",
+    "handoffs.py",
+    "functions.py",
+)
 
 
 def complaint(call: Callable[[], object]) -> str | None:
