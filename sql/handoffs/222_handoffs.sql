@@ -309,7 +309,8 @@ begin
     limit 1;
     insert into handoffs (loop_id, first_loop_id, persona, model, tools, note)
     select
-        l.id, coalesce((select b.first_loop_id from handoffs as b where b.next_loop_id = l.id), l.id), new.persona, new.model, new.tools, coalesce(new.body, '')
+        l.id, coalesce((select b.first_loop_id from handoffs as b where b.next_loop_id = l.id), l.id), new.persona,
+        new.model, new.tools, coalesce(new.body, '')
     from loops as l
     join runs as r on r.id = l.run_id
     where r.alias = new.run and l.status = 102
