@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -156,18 +157,19 @@ def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
             yield (*words, word), each
 
 
-def lines(text: str) -> Iterator[tuple[str, ...]]:
-    """Each command of the command line with `text` as each of its arguments and options."""
+def lines(text: str, taken: int) -> Iterator[tuple[str, ...]]:
+    """Each command of the command line with `text` as each of its arguments and options; a port that is taken."""
+    # a server that cannot listen ends
+    ends = {("serve", "rpc"): ["--host=256.0.0.1"], ("web",): [f"--port={taken}", "--no-browser"]}
     for words, each in commands(command_line()):
-        # a server that cannot listen ends
-        nowhere = ["--host=256.0.0.1"] if words == ("serve", "rpc") else []
+        nowhere = ends.get(words, [])
         needed = [param for param in each.params if param.param_type_name == "argument" and param.required]
         plain = ["other"] * len(needed)
         for param in each.params:
             if param.param_type_name == "argument":
                 told = [text if other is param else "other" for other in needed] if param in needed else [*plain, text]
                 # without a name the latest run would leave the file
-                yield (*words, "--", *(["other"] if words == ("runs", "move") else []), *told)
+                yield (*words, *nowhere, "--", *(["other"] if words == ("runs", "move") else []), *told)
             elif not param.is_flag and not param.hidden and (*words, param.name) != ("serve", "rpc", "socket"):
                 yield (*words, *nowhere, f"{param.opts[-1]}={text}", "--", *plain)
 
@@ -188,11 +190,12 @@ def test_no_word_of_a_command_line_is_read_as_sql(tmp_path: Path, monkeypatch: p
 
 def check_lines(root: Path, text: str) -> None:
     """Run each command line with `text`, none of which ends in a way that nobody worded."""
-    called = list(lines(text))
-    assert len(called) > 90
-    for line in called:
-        place = line.index("--")
-        where = [] if text in "".join(line[:place]) and "--db=" in "".join(line) else ["--db=t.db"]
-        done = command(root, *line[:place], *where, *line[place:])
-        assert done.returncode in ENDS, (line[:3], done.returncode, done.stderr[-300:])
-        assert "Traceback" not in done.stderr, line[:3]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        called = list(lines(text, server.getsockname()[1]))
+        assert len(called) > 90
+        for line in called:
+            place = line.index("--")
+            where = [] if text in "".join(line[:place]) and "--db=" in "".join(line) else ["--db=t.db"]
+            done = command(root, *line[:place], *where, *line[place:])
+            assert done.returncode in ENDS, (line[:3], done.returncode, done.stderr[-300:])
+            assert "Traceback" not in done.stderr, line[:3]
