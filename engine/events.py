@@ -140,6 +140,18 @@ class AcceptanceDict(_OfARun):
     path: str
 
 
+class CommitDict(_OfARun):
+    """What the run edited was committed to git (`status` 200), or was not (409); `body` says what, and why."""
+
+    type: Literal["commit"]
+    id: int
+    turn: NotRequired[int]
+    action: str
+    target: NotRequired[str]
+    status: int
+    body: str
+
+
 class HookDict(_OfARun):
     """The hook `target`, asked at the point `action`, refused (`status` 403) or failed itself (500); `body` says why."""
 
@@ -338,6 +350,7 @@ Event = (
     | CommandDict
     | ErrorDict
     | AcceptanceDict
+    | CommitDict
     | HookDict
     | ContextDict
     | StrikeDict

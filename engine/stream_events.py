@@ -165,6 +165,18 @@ class AcceptanceEvent(Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommitEvent(Told):
+    """What the run edited was committed to git (`status` 200), or was not (409); `body` says what, and why."""
+
+    type: ClassVar[Literal["commit"]] = "commit"
+    turn: int | None = None
+    action: str
+    target: str | None = None
+    status: int
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HookEvent(Told):
     """The hook `target`, asked at the point `action`, refused (`status` 403) or failed itself (500); `body` says why."""
 
@@ -363,6 +375,7 @@ _CLASSES: dict[str, Any] = {
     "command": CommandEvent,
     "error": ErrorEvent,
     "acceptance": AcceptanceEvent,
+    "commit": CommitEvent,
     "hook": HookEvent,
     "context": ContextEvent,
     "strike": StrikeEvent,
@@ -393,6 +406,7 @@ StreamEvent = (
     | CommandEvent
     | ErrorEvent
     | AcceptanceEvent
+    | CommitEvent
     | HookEvent
     | ContextEvent
     | StrikeEvent

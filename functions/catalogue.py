@@ -18,6 +18,7 @@ from engine.errors import ValidationError
 from . import Function
 
 _ARGUMENTS = {
+    "commits": {"commit_message": 2},
     "counts": {"counted": -1},
     "edits.anchors": {"anchor_lines": 1},
     "edits.bodies": {"edit_apply": 2, "edit_has_marks": 1},

@@ -138,6 +138,8 @@ OF_RUNS = (
         stays=OF_A_RUN,
         may=(("verdict counts reasons ended_at", "old.verdict is null"),),
     ),
+    Kept("commits", stays=OF_A_RUN, may=(("hash left_out reason ended_at", "old.ended_at is null"),)),
+    Kept("commit_edits", stays="exists (select 1 from commits where command_id = old.commit_id)"),
     Kept(
         "hook_calls",
         stays=OF_A_RUN,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -37,3 +37,9 @@ def words_for_end(db: Store, status: int, reason: str | None = None) -> str:
         return reason
     name = str(db.value("select name from statuses where code = ?", (status,)) or status)
     return name if reason in (None, "", name) else f"{name}: {reason}"
+
+
+def told_beside(event: Mapping[str, Any]) -> str:
+    """What is told of a git commit, or of a hook that refused or failed."""
+    head = f"hook {event['target']}, {event['action']}: " if event["type"] == "hook" else ""
+    return f"{head}{event['body']}"

@@ -73,8 +73,7 @@ def _place(db: Handle, hook: Row) -> AbstractContextManager[Confined | None]:
     if hook["layer"] != "project" or hook["root"] is None:
         return nullcontext()
     from engine import sandbox
-
-    from .servers import confinements
+    from engine.effects.confinement import confinements
 
     choice = db.value(_CHOICE)
     found, reason = sandbox.find(choice)

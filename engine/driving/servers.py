@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from engine.effects.confinement import confinements
 from engine.functions.counts import counted
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from engine.mcp.clients import Clients
     from engine.mcp.servers import Server
     from engine.mcp.tool_servers import Servers
-    from engine.sandbox import Confined, Confinement
+    from engine.sandbox import Confined
 
     from .lease import Lease
     from .progress import Progress
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     Confine = Callable[[Server], AbstractContextManager[Confined | None]]
 
 _ROOT = "select p.root from runs as r join projects as p on p.id = r.project_id where r.alias = ?"
-_LIMITS = "select name, value from settings where name glob 'sandbox_*'"
-_MEGABYTE = 1_000_000
 
 
 class RunServers:
@@ -129,27 +128,3 @@ def confining(db: Handle, root: Path | None) -> Confine:
             yield made
 
     return confined
-
-
-def confinements(db: Handle) -> Callable[[Path, str], Confinement]:
-    """The confinement of a program in a folder, with the hosts that it may reach, by the settings that `db` has now."""
-    limits = {row["name"]: row["value"] for row in db.rows(_LIMITS)}
-    database = db.path if db.path.exists() else None
-
-    def asked(root: Path, network: str) -> Confinement:
-        from engine import sandbox
-
-        return sandbox.Confinement(
-            root=root,
-            writable=True,
-            network=network,
-            database=database,
-            home=[name.strip() for name in (limits["sandbox_home"] or "").split(",") if name.strip()],
-            limits=sandbox.Limits(
-                int(limits["sandbox_memory"]) * _MEGABYTE,
-                int(limits["sandbox_file_size"]) * _MEGABYTE,
-                int(limits["sandbox_processes"]),
-            ),
-        )
-
-    return asked

@@ -10,9 +10,12 @@ from engine import sandbox
 from engine.processes.confinement import Confinement, Limits, Place, SandboxMissing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engine.db.database import Row, Store
 
 _MEGABYTE = 1_000_000
+_LIMITS = "select name, value from settings where name glob 'sandbox_*'"
 
 
 def place_of(db: Store, effect: Row) -> Place:
@@ -36,3 +39,25 @@ def place_of(db: Store, effect: Row) -> Place:
             f"refused: it needs a sandbox, and none is available ({reason}); install one, or use --sandbox=off"
         )
     return Place(found, asked)
+
+
+def confinements(db: Store) -> Callable[[Path, str], Confinement]:
+    """The confinement of a program in a folder, with the hosts that it may reach, by the settings that `db` has now."""
+    limits = {row["name"]: row["value"] for row in db.rows(_LIMITS)}
+    database = db.path if db.path.exists() else None
+
+    def asked(root: Path, network: str) -> Confinement:
+        return Confinement(
+            root=root,
+            writable=True,
+            network=network,
+            database=database,
+            home=[name.strip() for name in (limits["sandbox_home"] or "").split(",") if name.strip()],
+            limits=Limits(
+                int(limits["sandbox_memory"]) * _MEGABYTE,
+                int(limits["sandbox_file_size"]) * _MEGABYTE,
+                int(limits["sandbox_processes"]),
+            ),
+        )
+
+    return asked

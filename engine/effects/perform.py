@@ -83,6 +83,7 @@ class Performer:
             "search": partial(pages.perform, db, stopped),
             "find": partial(discovery.perform, db),
             "verify": self._judge,
+            "commit": self._commit,
             **self._of_plugins,
         }
 
@@ -250,6 +251,11 @@ class Performer:
 
         assert self._children is not None, "a result is verified while its run is driven"
         return acceptance.perform(self._db, self._children, effect)
+
+    def _commit(self, effect: Row) -> Mapping[str, Any]:
+        from engine.effects import commits
+
+        return commits.perform(self._db, self._stopped, effect)
 
     def _job(self, effect: Row) -> Mapping[str, Any]:
         """Start an accepted shell command in the background. Its effect is over then; how it ends is told by `Jobs`."""

@@ -10,12 +10,17 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from engine.display.statuses import result_word
+from engine.display.statuses import result_word, told_beside
 
 from .printing import dollars, one_line, paint, say, shown_path, visible
 from .wrapping import wrapped
 
 _INDENT = "    "
+
+_OF_CHILDREN = frozenset(
+    ["command", "error", "strike", "retry", "sandbox", "embedder", "rules", "cached", "loop", "commit", "hook"]
+)
+"""What is told of a run that was delegated to."""
 
 
 class Narrator:
@@ -40,6 +45,8 @@ class Narrator:
             "cached": self._cached,
             "step": self._step,
             "server": self._server,
+            "commit": self._beside,
+            "hook": self._beside,
         }
 
     def __enter__(self) -> Narrator:
@@ -68,7 +75,7 @@ class Narrator:
 
     def _tell_child(self, run: str, event: Mapping[str, Any]) -> None:
         """Print what a run does that was delegated to, behind its name; what it writes meanwhile is not shown."""
-        if event["type"] in ("command", "error", "strike", "retry", "sandbox", "embedder", "rules", "cached", "loop"):
+        if event["type"] in _OF_CHILDREN:
             self._speaker = f"{run} "
             (self._ended if event["type"] == "loop" else self._tellers[event["type"]])(event)
             self._speaker = ""
@@ -99,6 +106,10 @@ class Narrator:
 
     def _context(self, event: Mapping[str, Any]) -> None:
         say(f"[{event['turn']}]      {event['action']}: {event['body']}", dim=True)
+
+    def _beside(self, event: Mapping[str, Any]) -> None:
+        good = event["status"] == 200
+        say(f"{self._speaker}{one_line(told_beside(event), 600)}", None if good else "yellow", dim=good)
 
     def _sandbox(self, event: Mapping[str, Any]) -> None:
         say(f"NO SANDBOX{one_line(event['body'], 400).removeprefix('no sandbox')}", "red")

@@ -60,6 +60,7 @@ REFERENCES = {
     ("children", "root_run_id"): "runs",
     ("commands", "entry_id"): "entries",
     ("commands", "loop_id"): "loops",
+    ("commits", "loop_id"): "loops",
     ("demotions", "entry_id"): "entries",
     ("effects", "turn_id"): "turns",
     ("entry_versions", "content_id"): "contents",

@@ -204,6 +204,10 @@ values
         'check', null, 'text', null, null, 0,
         'command line that runs after a turn with edits, such as make test; the model reads what failed; empty: none'
     ),
+    (
+        'commit', null, 'text', null, null, 0,
+        'git commits of what a run edits: edit (each edit), prompt (each prompt that is done); empty: none'
+    ),
     ('model_timeout', '300', 'number', 0.01, null, 1, 'seconds after which a model call is given up'),
     ('web_timeout', '30', 'number', 0.1, null, 1, 'seconds after which a page or a search is given up'),
     ('web_max_bytes', '5000000', 'whole', 1, null, 1, 'largest page that is read, in bytes, unpacked'),

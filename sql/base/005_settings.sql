@@ -245,6 +245,8 @@ begin
         'AGENTS.md', 'CLAUDE.md', 'GEMINI.md', '.cursorrules', '.windsurfrules', '.clinerules',
         '.github/copilot-instructions.md'
     );
+    select fail(400, 'setting commit: ' || quote(new.value) || ': use edit, prompt, or nothing')
+    where new.name = 'commit' and coalesce(new.value, '') not in ('', 'edit', 'prompt');
     select fail(400, 'setting core_tools: ' || quote(new.value) || ': give names of tools, separated by commas')
     where new.name = 'core_tools' and new.value glob '*[^a-zA-Z0-9_, -]*';
     select fail(400, 'setting skill_folders: ' || quote(new.value) || ': give folders below the root, separated by commas')

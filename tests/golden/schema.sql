@@ -292,6 +292,23 @@ CREATE TABLE commands (
     entry_id integer
 ) strict;
 
+CREATE TABLE commit_edits (
+    commit_id integer not null constraint commit_edits_commit references commits (command_id) on delete cascade,
+    edit_id integer not null constraint commit_edits_edit references commands (id) on delete cascade,
+    primary key (commit_id, edit_id)
+) strict, without rowid;
+
+CREATE TABLE commits (
+    command_id integer primary key constraint commits_command references commands (id) on delete cascade,
+    run_id integer not null constraint commits_run references runs (id) on delete cascade,
+    loop_id integer not null,
+    message text not null,
+    hash text,
+    left_out text not null default '{}' constraint commits_left_out check (json_valid(left_out)),
+    reason text,
+    ended_at integer
+) strict;
+
 CREATE VIRTUAL TABLE content_search using fts5 (
     body, content = 'contents', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
 );
@@ -1477,6 +1494,10 @@ CREATE UNIQUE INDEX idx_commands_request_id on commands (request_id) where reque
 
 CREATE INDEX idx_commands_turn_id_ordinal on commands (turn_id, ordinal);
 
+CREATE INDEX idx_commit_edits_edit_id on commit_edits (edit_id);
+
+CREATE INDEX idx_commits_run_id on commits (run_id);
+
 CREATE INDEX idx_edges_parent_id on edges (parent_id, child_id);
 
 CREATE INDEX idx_effects_command_id on effects (command_id);
@@ -1583,6 +1604,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _acts (rank, kind, run, what)
 -- view _acts__acceptance (rank, kind, run, what)
 -- view _acts__answer_cache (rank, kind, run, what)
+-- view _acts__commits (rank, kind, run, what)
 -- view _acts__hooks (rank, kind, run, what)
 -- view _acts__workflows (rank, kind, run, what)
 -- view _add_workflow (project_id, syntax, text, source, read)
@@ -1618,6 +1640,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _background_processes (effect_id, run_id, identity, started_at, ended_at, outcome, exit_code, detail, keeper, token)
 -- view _background_processes__jobs (effect_id, run_id, identity, started_at, ended_at, outcome, exit_code, detail, keeper, token)
 -- view _begin_check (turn_id, run_id, loop_id, sequence, attempt, kind)
+-- view _begin_commit (run_id, loop_id, turn_id)
 -- view _begin_eval (suite, folder, baseline, fail_under, trials)
 -- view _begin_hook (run, lease)
 -- view _begin_turn (run, lease)
@@ -1672,6 +1695,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _command_turns (turn_id, run_id, began, ended)
 -- view _command_words (command_id, words, outcome, told)
 -- view _commands_since (run_id, turn, at)
+-- view _commit_files (commit_id, files)
 -- view _compact_fixed_parts (turn_id, part, path, body, turn, entry_id)
 -- view _compact_fixed_parts__relations (turn_id, part, path, body, turn, entry_id)
 -- view _compact_fixed_parts__rules (turn_id, part, path, body, turn, entry_id)
@@ -1902,6 +1926,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _live_reservations (loop_id, turn_id, cost, tokens)
 -- view _log_additions (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, created_at)
 -- view _log_additions__acceptance (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, created_at)
+-- view _log_additions__commits (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, created_at)
 -- view _log_additions__hooks (run, turn, ordinal, writer, action, target, state, outcome, status, body, path, command_id, decided_by, created_at)
 -- view _log_command (command_id)
 -- view _look_for_answer (turn_id, key, embedder, vector)
@@ -2114,6 +2139,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _run_plans (run_id, entry_id, path, shown_path, content_id, visibility, turn, since)
 -- view _run_process (id, run_id, turn_id, action, path, destination, body, attributes, writer)
 -- view _run_progress__acceptance (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path, created_at)
+-- view _run_progress__commits (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path, created_at)
 -- view _run_progress__hooks (run, event_id, type, turn, context_tokens, ceiling, cost, action, target, status, outcome, body, path, created_at)
 -- view _run_prompts (run_id, counted)
 -- view _run_question (id, run_id, turn_id, action, path, destination, body, attributes, writer)
@@ -2225,6 +2251,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _thread_moves (run_id, thread_id, name, from_point, to_point, why)
 -- view _token_words (turn_id, words)
 -- view _told_commands (run, subject, place, says, source, key)
+-- view _told_commits (run, loop, turn, hash, subject, left_out, reason, ended_at, message, command_id, status, told)
 -- view _told_ends (run, subject, place, says, source, key)
 -- view _told_helpers (run, topic, subject, place, says, source, key)
 -- view _told_hooks (run, turn, point, hook, line, source, tool, target, verdict, refuses, reason, exit_code, seconds, started_at, call_id, command_id, status, subject, told)
@@ -2255,6 +2282,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _turn_tools (turn_id, ordinal, name, description, schema)
 -- view _turn_verdicts (turn_id, voter, vote, status, reason, answer)
 -- view _turns_below (turn_id, below_id)
+-- view _uncommitted_edits (run_id, command_id)
 -- view _undo (run_id, way, turn, plan, request_id, decided_by, lease)
 -- view _undo_children (run_id, way, turn, path, child)
 -- view _undo_choices (run_id, way, turn, command_id)
@@ -2332,6 +2360,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view command_outputs (run, turn, command, channel, body, printed, exit_code, ended_at, path)
 -- view command_reasons (run, topic, subject, place, says, source, key)
 -- view command_results (run, command_id, request_id, turn, ordinal, writer, action, path, destination, state, outcome, status, message, created_at)
+-- view commit_log (run, loop, turn, hash, subject, left_out, reason, ended_at, message, command_id)
 -- view context_at (run, turn, category, path, visibility, state, body, outcome, written, attributes, tokens)
 -- view context_changes (run, from_turn, to_turn, path, change, visibility_before, visibility, body_before, body, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view cost_by_day (day, model, run, calls, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, unknown_prices, known_cost)
@@ -2428,6 +2457,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view turn_timeline (run, loop, turn, mode, model, status, commands, errors, strikes, context_tokens, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost, ms_model, ms_engine, packet_sha256, phase, created_at, ended_at)
 -- view unconfirmed_settings (name, value, source)
 -- view undoable_edits (run, turn, action, path, change, unchanged, command_id, edit_id, child)
+-- view undone_commits (run, undo_id, hash, subject, paths)
 -- view verb_answer_proposal (proposal_id, decision, body, reason, decided_by)
 -- view verb_archive_idle (days)
 -- view verb_cancel_process (run, path, asked_by, reason)
@@ -2479,6 +2509,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _attach__attach on _attach
 -- trigger _begin_check__begin_command on _begin_check
 -- trigger _begin_check__begin_judge on _begin_check
+-- trigger _begin_commit__begin on _begin_commit
 -- trigger _begin_eval__begin on _begin_eval
 -- trigger _begin_hook__begin on _begin_hook
 -- trigger _begin_turn__begin on _begin_turn
@@ -2710,6 +2741,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger chunks__keep_fixed on chunks
 -- trigger chunks__keep_keys on chunks
 -- trigger chunks__keep_rows on chunks
+-- trigger commands__commit_an_edit on commands
 -- trigger commands__hand_over on commands
 -- trigger commands__ignore_repeats on commands
 -- trigger commands__keep_attributes on commands
@@ -2719,6 +2751,12 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger commands__keep_rows on commands
 -- trigger commands__name_the_log on commands
 -- trigger commands__perform_now on commands
+-- trigger commit_edits__keep_fixed on commit_edits
+-- trigger commit_edits__keep_rows on commit_edits
+-- trigger commits__keep_fixed on commits
+-- trigger commits__keep_hash on commits
+-- trigger commits__keep_keys on commits
+-- trigger commits__keep_rows on commits
 -- trigger contents__keep_cut on contents
 -- trigger contents__keep_fixed on contents
 -- trigger contents__keep_keys on contents
@@ -2731,6 +2769,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger edges__refuse_changed_cycle on edges
 -- trigger edges__refuse_cycle on edges
 -- trigger edges__refuse_narrower_scope on edges
+-- trigger effect_results__end_commit on effect_results
 -- trigger effect_results__guard on effect_results
 -- trigger effect_results__keep_fixed on effect_results
 -- trigger effect_results__keep_keys on effect_results
@@ -2775,6 +2814,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger jobs__keep_fixed on jobs
 -- trigger jobs__keep_keys on jobs
 -- trigger jobs__keep_rows on jobs
+-- trigger loops__commit_a_prompt on loops
 -- trigger loops__go_on on loops
 -- trigger loops__guard_handoffs on loops
 -- trigger loops__guard_prompt on loops

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, TextIO
@@ -42,6 +44,12 @@ _WROTE = """
     limit 1
 """
 """The run whose edit is the newest; of an edit by a child the run that gave the work away."""
+_COMMITS = """
+    select hash, subject, paths
+    from undone_commits
+    where run = ?1 and undo_id = (select max(undo_id) from undone_commits where run = ?1)
+    order by hash
+"""
 _COLOURS = {"+": "green", "-": "red", "@": "cyan", "!": "yellow"}
 
 
@@ -94,7 +102,7 @@ def undo(
         command = f"engine undo{db_flag(db)} {alias}{flags}"
         if _is_agreed(planned, title, command, diff=diff, yes=yes, as_json=as_json):
             done = database.undo(alias, turn, redo=redo, by=by or user_name(), plan=planned.plan)
-            _tell(done, as_json)
+            _tell(done, as_json, database)
 
 
 def rewind(
@@ -142,7 +150,7 @@ def rewind(
         command = f"engine rewind{db_flag(db)} {alias} {turn}{flags}"
         if _is_agreed(planned, title, command, diff=diff, yes=yes, as_json=as_json):
             done = database.rewind(alias, turn, files=files, by=by or user_name(), plan=planned.plan)
-            _tell(done, as_json)
+            _tell(done, as_json, database)
 
 
 def _is_agreed(planned: Undone, title: str, command: str, *, diff: bool, yes: bool, as_json: bool) -> bool:
@@ -231,7 +239,7 @@ def _mode(change: FileChange) -> str:
     return "is executable again" if change["executable"] else "is not executable any more"
 
 
-def _tell(done: Undone, as_json: bool) -> None:
+def _tell(done: Undone, as_json: bool, database: Database | None = None) -> None:
     """Print what was done, a line a file, and exit with the code of what failed."""
     if as_json:
         print_json_text(done.to_json())
@@ -247,12 +255,29 @@ def _tell(done: Undone, as_json: bool) -> None:
                 typer.echo(visible(f"{each['change']} {each['path']}{child}{mode}"))
         if not done.files and not done.old:
             typer.echo(f"{done.run}: {visible(', '.join(done.edits))}: no file had to change")
+        if database is not None:
+            _tell_commits(database, done)
     if done.status != 200:
         if done.status >= 400:
             print_error(f"run {done.run!r}: {done.message}")
         else:
             say(f"{done.run}: another process drives it and will do this as soon as the model has answered", "yellow")
         raise typer.Exit(exit_code(done.status))
+
+
+def _tell_commits(database: Database, done: Undone) -> None:
+    """Name the git commits that hold what was taken back just now: they stay until that is committed, too."""
+    if done.status != 200 or not done.files or not database.has("commits"):
+        return
+    taken = {each["path"] for each in done.files if not each["stays"]}
+    for row in database.rows(_COMMITS, (done.run,)):
+        paths = json.loads(row["paths"])
+        if taken.issuperset(paths):
+            command = shlex.join(["git", "commit", "-m", f"Undo: {row['subject']}", "--", *paths])
+            say(
+                f"git still has commit {row['hash'][:10]}, which made this edit; to commit the undo: {visible(command)}",
+                "yellow",
+            )
 
 
 __all__ = ["rewind", "undo"]

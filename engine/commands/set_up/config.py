@@ -75,10 +75,12 @@ def config(
     'origin' shows the place that counted. NAME= removes the value from the database. With --user or --project, NAME=
     removes the value from your config.toml or from engine.toml.
 
-    Some settings act around a prompt. They are off by default. With check="make test", that command runs after edits,
-    and the model reads what failed. A table [hooks.NAME] in config.toml or engine.toml names a command of your own. It
-    runs at a point of a run, and may refuse what comes. Its keys are on (before_prompt, before_tool, after_tool, end),
-    command, tools, timeout and required. Hooks are listed below the settings.
+    Some settings act around a prompt. They are off by default. With commit=edit or commit=prompt, what a run edits
+    becomes a git commit. With check="make test", that command runs after edits, and the model reads what failed.
+
+    A table [hooks.NAME] in config.toml or engine.toml names a command of your own. It runs at a point of a run, and
+    may refuse what comes. Its keys are on (before_prompt, before_tool, after_tool, end), command, tools, timeout and
+    required. Hooks are listed below the settings.
 
     If the first word is a RUN, you change model, temperature, effort or context_limit of that run. Prompts that are
     queued keep their model. If one change is refused, none of the changes is made.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from engine.display.draft import Draft
-from engine.display.statuses import result_word
+from engine.display.statuses import result_word, told_beside
 from engine.functions.counts import counted
 from engine.terminal.printing import dollars, one_line, shown_path
 
@@ -94,6 +94,8 @@ class Telling:
             "retry": self._retry,
             "step": self._step,
             "server": self._server,
+            "commit": self._beside,
+            "hook": self._beside,
             "loop": self._loop,
         }
 
@@ -303,6 +305,9 @@ class Telling:
     def _note(self, event: Mapping[str, Any]) -> None:
         style = "warn" if event["type"] != "context" else "dim"
         self._line(event, event.get("body") or "", style)
+
+    def _beside(self, event: Mapping[str, Any]) -> None:
+        self._line(event, told_beside(event), "dim" if event["status"] == 200 else "warn")
 
     def _cached(self, event: Mapping[str, Any]) -> None:
         self._line(event, f"from the answer cache, {dollars(event['cost'])} ({one_line(event['body'], 120)})", "dim")
