@@ -22,6 +22,7 @@ from engine.handle import Provided
 from engine.packets.rendering import Renderer
 from engine.threads.joining import join_threads
 
+from .commit_wires import hang_commits
 from .dispatching import Dispatcher
 from .hook_offers import offer_hooks
 from .lease import Lease
@@ -208,6 +209,7 @@ class Driver:
             self._db.insert("_offer_delegation", run=self._run, lease=self._lease.token)
         join_threads(self._db, self._run)
         offer_hooks(self._db, self._run, self._lease.token)
+        hang_commits(self._db)
         self._performer.recover_jobs(self._run)
 
     def _take_steps(self) -> None:

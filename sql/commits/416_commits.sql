@@ -1,7 +1,8 @@
 -- Commits: what a run has edited becomes a git commit, for each edit or for each prompt.
 -- The setting commit says which. A commit is a command of the system with an effect: the driver has git make it, and what
 -- came of it is told here. It holds the edits of the run that stand and that no commit of it holds yet, and nothing else;
--- git is asked about each file whether it holds anything of somebody else.
+-- git is asked about each file whether it holds anything of somebody else. The triggers that begin one are hung into the
+-- connection of the driver (engine/driving/commit_wires.py), so that a file without the setting compiles nothing of this.
 -- needs: undo
 -- spec: @commits
 
@@ -77,6 +78,18 @@ group by f.commit_id;
 create view _begin_commit as
 select run_id, loop_id, turn_id
 from commands
+where false;
+
+-- Give the driver a commit to make: insert into _order_commit (command_id), by _late_call.
+create view _order_commit as
+select command_id
+from commits
+where false;
+
+-- Take what the driver tells of a commit: insert into _end_commit (effect_id, detail), by _late_call.
+create view _end_commit as
+select id as effect_id, detail
+from effects
 where false;
 
 create view commit_log as
@@ -161,36 +174,6 @@ where exists (select 1 from commit_edits where edit_id not in (select id from co
 
 -- triggers
 
--- Each edit: the command that wrote files is done.
-create trigger commands__commit_an_edit
-after update of state on commands
-when new.state = 'resolved'
-    and old.state <> 'resolved'
-    and new.writer = 'model'
-    and new.turn_id is not null
-    and (select value from settings where name = 'commit') = 'edit'
-begin
-    insert into _late_call (door, a, b, c)
-    select '_begin_commit', new.run_id, new.loop_id, new.turn_id
-    where exists (
-            select 1
-            from proposals as p
-            where p.command_id = new.id and p.kind in ('file_write', 'file_delete') and p.state = 'resolved'
-        );
-end;
-
--- Each prompt that ended as done; that of a run below is a part of the prompt above.
-create trigger loops__commit_a_prompt
-after update of status on loops
-when new.status in (200, 204)
-    and old.status = 102
-    and (select value from settings where name = 'commit') = 'prompt'
-begin
-    insert into _late_call (door, a, b, c)
-    select '_begin_commit', new.run_id, new.id, null
-    where not exists (select 1 from children as k where k.loop_id = new.id);
-end;
-
 create trigger _begin_commit__begin
 instead of insert on _begin_commit
 when exists (select 1 from _uncommitted_edits where run_id = new.run_id)
@@ -212,17 +195,32 @@ begin
     select (select max(id) from commands), command_id
     from _uncommitted_edits
     where run_id = new.run_id;
+    insert into _late_call (door, a)
+    select '_order_commit', max(id)
+    from commands;
+end;
+
+create trigger _order_commit__order
+instead of insert on _order_commit
+begin
     insert into effects (run_id, turn_id, command_id, kind, detail)
-    select c.run_id, new.turn_id, c.command_id, 'commit', json_object('message', c.message, 'files', json(f.files))
+    select c.run_id, m.turn_id, c.command_id, 'commit', json_object('message', c.message, 'files', json(f.files))
     from commits as c
+    join commands as m on m.id = c.command_id
     join _commit_files as f on f.commit_id = c.command_id
-    where c.command_id = (select max(id) from commands);
+    where c.command_id = new.command_id;
 end;
 
 -- What the driver tells of it: detail has the hash, or the reason, and the files that were left out.
 create trigger effect_results__end_commit
 after insert on effect_results
 when exists (select 1 from effects where id = new.effect_id and kind = 'commit')
+begin
+    insert into _late_call (door, a, b) values ('_end_commit', new.effect_id, new.detail);
+end;
+
+create trigger _end_commit__end
+instead of insert on _end_commit
 begin
     update commits
     set hash = new.detail ->> '$.hash',

@@ -1760,6 +1760,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _embeddable_texts (digest, text)
 -- view _end_check (check_id, verdict, reasons)
 -- view _end_command (command_id, state, outcome, message)
+-- view _end_commit (effect_id, detail)
 -- view _end_hook (run, lease, ended, exit_code, stdout, stderr)
 -- view _end_kept_jobs (run, reason)
 -- view _end_preparation (run, lease)
@@ -2003,6 +2004,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _open_undos (run_id, command_id)
 -- view _opened_tools (loop_id, name)
 -- view _opened_tools__handoffs (loop_id, name)
+-- view _order_commit (command_id)
 -- view _outer_layers (layers)
 -- view _own_edits (run_id, command_id)
 -- view _own_readers (name)
@@ -2545,6 +2547,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _dispatch__dispatch on _dispatch
 -- trigger _end_check__end on _end_check
 -- trigger _end_command__end on _end_command
+-- trigger _end_commit__end on _end_commit
 -- trigger _end_hook__end on _end_hook
 -- trigger _end_kept_jobs__ask on _end_kept_jobs
 -- trigger _end_preparation__end on _end_preparation
@@ -2619,6 +2622,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _open_call__open on _open_call
 -- trigger _open_proposal__guard on _open_proposal
 -- trigger _open_proposal__open on _open_proposal
+-- trigger _order_commit__order on _order_commit
 -- trigger _perform_by_rules__perform on _perform_by_rules
 -- trigger _perform_command__guard on _perform_command
 -- trigger _perform_command__perform on _perform_command
@@ -2741,7 +2745,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger chunks__keep_fixed on chunks
 -- trigger chunks__keep_keys on chunks
 -- trigger chunks__keep_rows on chunks
--- trigger commands__commit_an_edit on commands
 -- trigger commands__hand_over on commands
 -- trigger commands__ignore_repeats on commands
 -- trigger commands__keep_attributes on commands
@@ -2814,7 +2817,6 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger jobs__keep_fixed on jobs
 -- trigger jobs__keep_keys on jobs
 -- trigger jobs__keep_rows on jobs
--- trigger loops__commit_a_prompt on loops
 -- trigger loops__go_on on loops
 -- trigger loops__guard_handoffs on loops
 -- trigger loops__guard_prompt on loops
