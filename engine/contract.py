@@ -48,6 +48,7 @@ class Options(TypedDict, total=False):
     system_prompt: str | None
     task_prompt: str | None
     temperature: float | None
+    model_options: Mapping[str, Any] | str | None
     effort: str | None
     context_limit: int | None
     max_turns: int | None
@@ -142,6 +143,7 @@ _KINDS: dict[str, str] = {
     "tools": "",
     "attachments": "",
     "handoffs": "",
+    "model_options": "a dict, or a text with its JSON or None",
     "mode": "a text",
 }
 

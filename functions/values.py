@@ -7,6 +7,7 @@ import re
 
 from engine.functions.lazy import lazy_regex
 
+_KINDS = ("flag", "whole", "number", "mode", "sandbox", "effort", "text", "schema", "options")
 _FLAGS = ("0", "1", "true", "false")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """How hard a model may be asked to think."""
@@ -21,10 +22,11 @@ def value_error(value: str | float | None, kind: str | None, least: float | None
     """What `value` must be and is not, as the rest of a sentence that begins with its name; NULL if it is valid, or NULL.
 
     `kind` is flag (0, 1, true, false), whole (a whole number), number, mode (of a prompt), sandbox (a name), effort, text,
-    schema (a JSON Schema). A number may be given as text. `least` and `most` are the inclusive bounds of a number; NULL is
-    no bound. A text may be anything; one with `most` is handed to the system, so it has at most as many bytes and no NUL.
+    schema (a JSON Schema), options (settings of a model, as a JSON object). A number may be given as text. `least` and
+    `most` are the inclusive bounds of a number; NULL is no bound. A text may be anything; one with `most` is handed to the
+    system, so it has at most as many bytes and no NUL.
     """
-    if value is None or kind not in ("flag", "whole", "number", "mode", "sandbox", "effort", "text", "schema"):
+    if value is None or kind not in _KINDS:
         return None
     if kind == "mode":
         return None if value in ("ask", "act") else f"is ask or act, not {value!r}"
@@ -33,6 +35,10 @@ def value_error(value: str | float | None, kind: str | None, least: float | None
     if kind == "sandbox":
         known = _SANDBOX.fullmatch(str(value))
         return None if known else f"is auto, require, off or the name of one, not {value!r}"
+    if kind == "options":
+        from .model_options import options_error
+
+        return options_error(str(value))
     if kind == "schema":
         from .typed_answers.validity import schema_error
 

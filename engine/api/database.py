@@ -88,7 +88,11 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
             persona          the name of its persona, chosen when it starts
             system_prompt    what its system message says besides the persona, for this and later prompts; "" ends that
             task_prompt      what it says for this prompt alone
-            temperature      sampling temperature, 0 to 2 (default: the model's own)
+            temperature      sampling temperature, 0 to 2 (default: that of the run, the alias, then the setting); None: none
+                             is sent, so that the model's own counts
+            model_options    settings of the model for this prompt, a dict: top_p, top_k, max_output (tokens of an answer),
+                             stop (a text or texts), seed, service_tier, and extra_body with a provider's own fields. A None
+                             takes a setting of the alias away. What the provider does not take is a `ValidationError`
             effort           how hard the model thinks: none, minimal, low, medium, high, xhigh or max, for this and later
                              prompts (default: that of the alias, then the setting)
             context_limit    context window in tokens, at least 256 (default: that of the model)

@@ -23,8 +23,9 @@ def listed(db: Database) -> list[Row]:
 
     with with_environment(db) as beside:
         rows = beside.rows(
-            "select m.alias, m.actual, m.context_length, m.max_output, m.tool_calling, s.images, m.effort, m.origin, "
-            "p.price_input, p.price_output, p.price_cached from models as m join model_sights as s on s.alias = m.alias "
+            "select m.alias, m.actual, m.context_length, m.max_output, m.tool_calling, s.images, m.effort, "
+            "m.options, m.origin, p.price_input, p.price_output, p.price_cached "
+            "from models as m join model_sights as s on s.alias = m.alias "
             "left join model_prices as p on p.model = m.alias order by m.alias"
         )
         keys = keys_here()

@@ -37,6 +37,14 @@ SandboxOption = Annotated[
     str | None,
     typer.Option("--sandbox", metavar="CHOICE", help="The sandbox for shell commands: auto, require, off, or a name."),
 ]
+ModelOptionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="A setting of the model, such as top_p=0.9, seed=7 or temperature=none. May be repeated.",
+    ),
+]
 MaxCostOption = Annotated[
     float | None,
     typer.Option("--max-cost", metavar="DOLLARS", min=0, help="Stop before it costs more, child runs included."),

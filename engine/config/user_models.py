@@ -33,26 +33,33 @@ _KINDS: dict[str, type] = {
     "profile": str,
     "images": bool,
     "effort": str,
+    "options": str,
     "price": str,
 }
+_BOUNDS = (
+    ("context", "whole", 256),
+    ("max_output", "whole", 1),
+    ("effort", "effort", None),
+    ("options", "options", None),
+)
 _KEPT = """
     select
-        alias, actual, context_length, max_output, tool_calling, profile, images, effort, price_input, price_output,
-        price_cached
+        alias, actual, context_length, max_output, tool_calling, profile, images, effort, options, price_input,
+        price_output, price_cached
     from models
     where origin = 'user'
     order by alias
 """
 _SYNC = """
     insert into models
-        (alias, actual, context_length, max_output, tool_calling, profile, images, effort, price_input, price_output,
-        price_cached, origin, created_at)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'user', now())
+        (alias, actual, context_length, max_output, tool_calling, profile, images, effort, options, price_input,
+        price_output, price_cached, origin, created_at)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'user', now())
     on conflict (alias) do update
     set actual = excluded.actual, context_length = excluded.context_length, max_output = excluded.max_output,
         tool_calling = excluded.tool_calling, profile = excluded.profile, images = excluded.images,
-        effort = excluded.effort, price_input = excluded.price_input, price_output = excluded.price_output,
-        price_cached = excluded.price_cached, origin = 'user'
+        effort = excluded.effort, options = excluded.options, price_input = excluded.price_input,
+        price_output = excluded.price_output, price_cached = excluded.price_cached, origin = 'user'
     where origin in ('user', 'environment')
 """
 
@@ -115,7 +122,7 @@ def _check(name: str, data: object) -> None:
         if type(value) is not _KINDS.get(key):
             known = ", ".join(_KINDS)
             raise ValidationError(f"{where} {key[:40]} is unknown, or of another type; there are {known}")
-    for key, kind, least in (("context", "whole", 256), ("max_output", "whole", 1), ("effort", "effort", None)):
+    for key, kind, least in _BOUNDS:
         if wrong := value_error(data.get(key), kind, least, None):
             raise ValidationError(f"{where} {key}: {wrong}")
     if data.get("profile", "full") not in ("full", "compact"):
@@ -135,6 +142,7 @@ def _values(data: Mapping[str, Any]) -> tuple[Any, ...]:
         data.get("profile", "full"),
         None if images is None else int(images),
         data.get("effort"),
+        data.get("options"),
         *(parsed_price(data["price"]) if "price" in data else (None, None, None)),
     )
 

@@ -18,19 +18,19 @@ _FREE = Usage(prompt_tokens=0, cached_tokens=0, completion_tokens=0, reasoning_t
 
 
 def question_of(
-    db: Handle, turn_id: int, packet: str | None, tools: Sequence[ToolSpec], effort: str | None
+    db: Handle, turn_id: int, packet: str | None, tools: Sequence[ToolSpec], effort: str | None, options: str | None
 ) -> dict[str, Any] | None:
     """What the cache is asked for a turn, a row of `_look_for_answer`; None where it has nothing to say to that turn.
 
-    `packet` is what stands beside the prompt, None where that is not known, and `effort` how hard the model is to think. May
-    load an embedder: call it outside of a transaction.
+    `packet` is what stands beside the prompt, None where that is not known, `effort` how hard the model is to think, and
+    `options` its settings as JSON. May load an embedder: call it outside of a transaction.
     """
     db.install("answer_cache")
     turn = db.row("select asked_of, prompt from _cacheable_turns where turn_id = ?", (turn_id,))
     if turn is None or packet is None:
         return None
     told = [(tool.name, tool.description, tool.schema) for tool in tools]
-    asked = json.dumps([turn["asked_of"], packet, told, *([effort] if effort else [])])
+    asked = json.dumps([turn["asked_of"], packet, told, *([effort] if effort else []), *([options] if options else [])])
     key = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()
     return {"turn_id": turn_id, "key": key, **_meaning(turn["prompt"])}
 

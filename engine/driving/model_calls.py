@@ -61,6 +61,7 @@ class ModelCalls:
         self._renderer = renderer
         self._progress = progress
         self._asked: _Asked | None = None
+        self._found: tuple[int, protocol.Model] | None = None
 
     def open(self, turn_id: int) -> None:
         """Record that the model is about to be asked, and read what for, in the transaction that stores the packet."""
@@ -70,7 +71,7 @@ class ModelCalls:
         self._asked = None
         if row and row["is_bounded"] and not self._reserve(row):
             return
-        self._db.insert("_open_call", turn_id=turn_id, effort=row and row["effort"])
+        self._db.insert("_open_call", turn_id=turn_id, effort=row and row["effort"], options=row and self._sent(row))
         if row is None:
             return
         self._asked = _Asked(row, self._tools(row), pictures_of(self._db, turn_id) if row["has_pictures"] else ())
@@ -146,6 +147,22 @@ class ModelCalls:
             return _FREE  # it cannot be asked; that is told when it is
         return None if found is None else json.dumps([found.input, found.output, found.cached])
 
+    def _sent(self, row: Row) -> str | None:
+        """The settings that a model is sent, as JSON; None where there are none."""
+        sent = json.loads(row["options"] or "{}")
+        if row["max_tokens"] is not None:
+            sent["max_output"] = row["max_tokens"]
+        if row["temperature"] is not None and self._takes_temperature(row):
+            sent["temperature"] = row["temperature"]
+        return json.dumps(sent, ensure_ascii=False) if sent else None
+
+    def _takes_temperature(self, row: Row) -> bool:
+        try:
+            takes = getattr(self._model(row), "takes_temperature", None)
+        except EngineError:
+            return True
+        return takes is None or bool(takes(row["effort"]))
+
     def _takes_effort(self, row: Row) -> bool:
         try:
             return takes_effort(self._model(row))
@@ -153,14 +170,21 @@ class ModelCalls:
             return True  # a model that cannot be asked is told of when it is
 
     def _model(self, row: Row) -> protocol.Model:
-        return self._db.app_models.find(row["actual"]) or resolve_model(row["actual"], self._db.keys_for(self._run))
+        if self._found is None or self._found[0] != row["turn_id"]:
+            model = self._db.app_models.find(row["actual"]) or resolve_model(
+                row["actual"], self._db.keys_for(self._run)
+            )
+            self._found = row["turn_id"], model
+        return self._found[1]
 
     def _answer_from_cache(self, step: Row, asked: _Asked) -> bool:
         """Handle an answer of before, if there is one that fits. What its prompt means is found before the transaction."""
         from .answer_cache import given_answer, question_of
 
         packet = self._renderer.beside_prompt(step["turn_id"])
-        question = question_of(self._db, step["turn_id"], packet, asked.tools, asked.row["effort"])
+        question = question_of(
+            self._db, step["turn_id"], packet, asked.tools, asked.row["effort"], asked.row["options"]
+        )
         if question is None:
             return False
         with self._progress.answering(step["turn"]):
@@ -196,6 +220,7 @@ class ModelCalls:
             price=asked.price,
             headers=json.loads(row["headers"] or "{}"),
             is_bounded=bool(row["is_bounded"]),
+            options=json.loads(row["options"] or "{}"),
         )
 
     def _tools(self, row: Row) -> tuple[protocol.ToolSpec, ...]:

@@ -141,6 +141,22 @@ def check_effort(
         )
 
 
+def check_model_options(
+    db: Handle, run: str | None, name: str, given: object, root: str | PathLike[str] | None = None
+) -> None:
+    """Raise `ValidationError` (400) where a model does not take the settings that it is given, as JSON.
+
+    `root` is the folder of a run that is not there yet.
+    """
+    if not isinstance(given, str):
+        return
+    actual = str(db.value("select actual from models where alias = ?", (name,)) or name)
+    model = db.app_models.find(actual) or resolve_model(actual, db.keys_for(run, root))
+    told = getattr(model, "options_error", None)
+    if told is not None and (wrong := told(json.loads(given))):
+        raise ValidationError(str(wrong))
+
+
 def check_tokenizer(db: Handle) -> None:
     """Raise `ValidationError` (400) or `NotFound` (404) where the tokenizer of the setting `tokenizer` cannot be used."""
     if setting := db.value("select value from settings where name = 'tokenizer'"):

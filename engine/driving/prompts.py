@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from engine.contract import Asked, Options, attributes_of, check_options
 from engine.errors import Conflict, ValidationError
 from engine.functions.counts import counted
+from engine.functions.values import value_error
 from engine.project.root_names import note_root
 from engine.threads.joining import expect_threads
 
-from .model_choice import check_effort, check_tokenizer, choose_model, sync_environment_models
+from .model_choice import check_effort, check_model_options, check_tokenizer, choose_model, sync_environment_models
 from .run_names import free_name, words_of
 from .run_tools import chosen_names
 
@@ -52,12 +53,13 @@ def prompt(
         from engine.project.workspace import Workspace
 
         Workspace(Path(root))
-    options = with_sandbox(with_schema(options))
+    options = with_model_options(with_sandbox(with_schema(options)))
     # before the turn to write: a server may be asked for the names of its models, and a tokenizer is loaded
     sync_environment_models(db)
     model = choose_model(db, parent or run, db.app_models.name(options.get("model")), root)
     check_tokenizer(db)
     check_effort(db, parent or run, model, options.get("effort"), root)
+    check_model_options(db, parent or run, model, options.get("model_options"), root)
     if judge := db.app_models.name(options.get("accept_model")):
         options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
     attributes = as_json(attributes_of({**options, "model": model}) | _tools_of(db, options))
@@ -187,6 +189,22 @@ def with_sandbox(options: Chosen) -> Chosen:
         if found is None:
             raise sandbox.SandboxMissing(f"sandbox {choice!r}: not available ({reason}); install it, or choose auto")
     return {**options, "sandbox": choice}
+
+
+def with_model_options(options: Chosen) -> Chosen:
+    """The options with the settings of the model as JSON; a temperature of None means that none is sent.
+
+    Raises `ValidationError` (400) for settings that are none.
+    """
+    given = options.get("model_options")
+    if given is None and ("temperature" not in options or options["temperature"] is not None):
+        return options
+    told = given if isinstance(given, str) else as_json(dict(given or {}))
+    if wrong := value_error(told, "options", None, None):
+        raise ValidationError(f"model_options {wrong}")
+    if "temperature" in options and options["temperature"] is None:
+        told = json.dumps({"temperature": None, **json.loads(told)})
+    return cast("Chosen", {**options, "model_options": told})
 
 
 def with_schema(given: Options | Asked) -> Asked:

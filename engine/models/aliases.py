@@ -23,21 +23,23 @@ def add_alias(
     profile: str = "full",
     images: bool | None = None,
     effort: str | None = None,
+    options: str | None = None,
     price: tuple[float, float, float | None] | None = None,
 ) -> None:
     """Make `alias` mean the model with the name `actual`, as `full_name` gives it, whatever it meant before.
 
-    `context` and `max_output` are tokens, None: as the provider says; `price` is one of `parsed_price`. Raises
-    `ValidationError` (400) for an empty alias.
+    `context` and `max_output` are tokens, None: as the provider says; `options` are settings of the model as a JSON object;
+    `price` is one of `parsed_price`. Raises `ValidationError` (400) for an empty alias and for settings that are none.
     """
     if not alias.strip():
         raise ValidationError("the alias is empty; give it a name, such as fast")
     db.execute(
         "insert into models (alias, actual, context_length, max_output, tool_calling, profile, images, effort, "
-        "price_input, price_output, price_cached, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, now()) "
+        "options, price_input, price_output, price_cached, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, now()) "
         "on conflict (alias) do update set actual = excluded.actual, context_length = excluded.context_length, "
         "max_output = excluded.max_output, tool_calling = excluded.tool_calling, profile = excluded.profile, "
-        "images = excluded.images, effort = excluded.effort, price_input = excluded.price_input, "
+        "images = excluded.images, effort = excluded.effort, options = excluded.options, "
+        "price_input = excluded.price_input, "
         "price_output = excluded.price_output, price_cached = excluded.price_cached, origin = excluded.origin",
         (
             alias,
@@ -48,6 +50,7 @@ def add_alias(
             profile,
             images,
             effort,
+            options,
             *(price or (None, None, None)),
         ),
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.functions.schemas import arguments_schema, is_strictable, schema_openai, strict_schema
 from engine.models.cuts import blocks_of
+from engine.models.model_options import taken_by, written
 from engine.models.protocol import Message, ModelError, Picture, Request, ToolSpec
 from engine.models.thinking import Thinking
 
@@ -47,6 +48,8 @@ def chat_request(request: Request, at: Endpoint, name: str, thinking: Thinking) 
     if request.max_tokens is not None:
         body["max_tokens" if provider == "openrouter" else "max_completion_tokens"] = request.max_tokens
     body |= _effort(thinking.nearest(request.effort), provider)
+    if request.options:
+        body |= written(f"{provider}/{name}", request.options, taken_by(provider, at.is_own), "stop", thinking)
     if provider == "cerebras" and name.startswith("zai-glm"):
         body["clear_thinking"] = False  # what it thought in earlier turns is no part of the packet
         if body.get("reasoning_effort") != "none":

@@ -22,7 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError
+from engine.models.model_options import LOCAL, refused, written
 from engine.models.protocol import FREE, Completion, ModelError, Price, Request, Usage, category_of_status
+from engine.models.thinking import Thinking
 from engine.models.timeouts import Emit, watched
 from engine.models.weights import install_weights, weights_path
 from engine.system.places import socket_folder
@@ -62,6 +64,10 @@ class LocalModel:
 
     def __init__(self, name: str = "local") -> None:
         self._name = name
+
+    def options_error(self, options: Mapping[str, Any]) -> str | None:
+        """Why it does not take these settings; None where it does."""
+        return refused("local", options, LOCAL)
 
     def price_at(self, prompt_tokens: int) -> Price:  # noqa: ARG002 - the same for any
         """Nothing is charged for it."""
@@ -128,7 +134,8 @@ def _body(request: Request, specials: tuple[str, ...]) -> dict[str, Any]:
         "return_progress": True,
         "cache_prompt": True,
     }
-    return body | ({"grammar": request.grammar} if request.grammar else {})
+    options = written("local", request.options, LOCAL, "stop", Thinking()) if request.options else {}
+    return body | options | ({"grammar": request.grammar} if request.grammar else {})
 
 
 class _Answer:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.functions.schemas import anthropic_form, schema_anthropic
 from engine.models.cuts import blocks_of
+from engine.models.model_options import taken_by, written
 from engine.models.protocol import Message, Picture, Request
 from engine.models.thinking import Thinking
 
@@ -54,6 +55,10 @@ def messages_request(request: Request, name: str, thinking: Thinking) -> dict[st
             json.loads(schema_anthropic(each.name, each.description, each.schema) or "{}") for each in request.tools
         ]
         body |= {"tools": [*tools[:-1], tools[-1] | _MARK], "tool_choice": {"type": "auto"}}
+    if request.options:
+        body |= written(f"anthropic/{name}", request.options, taken_by("anthropic", True), "stop_sequences", thinking)
+        if "top_p" in body:
+            body.pop("temperature", None)  # its newer models take one of the two
     body |= _effort(request.effort, thinking)
     if request.is_bounded and "budget_tokens" in body.get("thinking", {}):
         body["thinking"] = _within(body["thinking"], body["max_tokens"])

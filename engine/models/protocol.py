@@ -126,7 +126,8 @@ class Request:
     shall think, one of `engine.functions.values.EFFORTS`; None: as it does by itself. `price` is what a person says of the
     model's, for an adapter that knows what its provider charged, or has a list of its own. `headers` are sent to the
     provider beside its own. `output` is the JSON Schema that the answer has to fit; the prompt and `tools` tell it too.
-    Where it `is_bounded`, no more than `max_tokens` may be paid for: thoughts count among them.
+    `options` are settings of the model by the names of `engine.functions.model_options.OPTIONS`, without temperature and
+    max_output. Where it `is_bounded`, no more than `max_tokens` may be paid for: thoughts count among them.
     """
 
     messages: tuple[Message, ...]
@@ -143,6 +144,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     output: str | None = None
     is_bounded: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from engine.keys.providers import PROVIDERS
 from engine.models import chat_request, messages_request
 from engine.models.addresses import parted
 from engine.models.failures import translated
+from engine.models.model_options import refused, taken_by
 from engine.models.prices import list_price, priced
 from engine.models.protocol import Completion, ModelError, Price, Request
 from engine.models.providers import Endpoint, endpoint, missing_library
@@ -65,6 +66,14 @@ class RemoteModel:
     def takes_effort(self) -> bool:
         """Whether it can be told how hard to think, by what is known of its name."""
         return bool(self._thinking.levels)
+
+    def options_error(self, options: Mapping[str, Any]) -> str | None:
+        """Why it does not take these settings; None where it does."""
+        return refused(self.who, options, taken_by(self._at.provider.name, self._at.is_own), self._thinking)
+
+    def takes_temperature(self, effort: str | None) -> bool:
+        """Whether a temperature is sent with an effort."""
+        return self._thinking.takes_temperature(effort)
 
     def price_at(self, prompt_tokens: int) -> Price | None:
         """What a call with a packet of this length costs, as far as the price list knows."""

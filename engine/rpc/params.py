@@ -22,7 +22,14 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "array": (list,),
 }
 _ARTICLES = {"string": "a text", "boolean": "true or false", "integer": "a whole number", "number": "a number"}
-_KINDS = {"flag": "boolean", "whole": "integer", "number": "number", "text": "string", "schema": "object"}
+_KINDS = {
+    "flag": "boolean",
+    "whole": "integer",
+    "number": "number",
+    "text": "string",
+    "schema": "object",
+    "options": "object",
+}
 """The types of JSON by the kinds of `run_options`."""
 _OPTIONS = """
     select name, case when kind = 'whole' and least = 0 and most = 1 then 'flag' else kind end as kind, meaning

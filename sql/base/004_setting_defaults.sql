@@ -65,7 +65,11 @@ values
         'max_history', null, 'whole', 0, null, 0,
         'earlier prompts whose log a packet shows; older records are archived when a prompt begins; empty: all'
     ),
-    ('temperature', '0.1', 'number', 0, 2, 1, 'sampling temperature of a run that names none'),
+    ('temperature', '0.1', 'number', 0, 2, 0, 'sampling temperature of a run that names none; empty: none is sent'),
+    (
+        'model_options', null, 'text', null, null, 0,
+        'settings of every model, as a JSON object: top_p, top_k, max_output, stop, seed, service_tier, extra_body'
+    ),
     ('model', null, 'text', null, null, 0, 'alias of the model of a run that names none'),
     ('openai_model', null, 'text', null, null, 0, 'default model of openai; empty: gpt-5-mini'),
     ('anthropic_model', null, 'text', null, null, 0, 'default model of anthropic; empty: claude-sonnet-4-5'),

@@ -224,6 +224,8 @@ begin
     where s.name = new.name and value_error(nullif(new.value, ''), s.kind, s.least, s.most) is not null;
     select fail(400, 'setting effort: ' || value_error(new.value, 'effort', null, null))
     where new.name = 'effort' and value_error(nullif(new.value, ''), 'effort', null, null) is not null;
+    select fail(400, 'setting model_options: ' || value_error(new.value, 'options', null, null))
+    where new.name = 'model_options' and value_error(nullif(new.value, ''), 'options', null, null) is not null;
     select fail(
         400,
         'setting sandbox: ' || quote(new.value) || ': use auto, require, or the name of a sandbox'

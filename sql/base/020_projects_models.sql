@@ -61,6 +61,8 @@ create table if not exists models (
     price_output real constraint models_price_output_range check (price_output between 0 and 1e6),
     -- of tokens that the provider had in its cache; null: as much as all others
     price_cached real constraint models_price_cached_range check (price_cached between 0 and 1e6),
+    -- settings of the model, as a JSON object: top_p, stop, seed and so on; null: none
+    options text,
     constraint models_price_both check ((price_input is null) = (price_output is null)),
     constraint models_price_of_cached check (price_cached is null or price_input is not null)
 ) strict;
@@ -177,6 +179,20 @@ from settings
 where name = 'model';
 
 -- triggers
+
+create trigger models__guard_options
+before insert on models
+when value_error(new.options, 'options', null, null) is not null
+begin
+    select fail(400, 'model ' || quote(new.alias) || ': options ' || value_error(new.options, 'options', null, null));
+end;
+
+create trigger models__guard_changed_options
+before update of options on models
+when value_error(new.options, 'options', null, null) is not null
+begin
+    select fail(400, 'model ' || quote(new.alias) || ': options ' || value_error(new.options, 'options', null, null));
+end;
 
 -- A pattern is stored as the paths that it is matched with are written; as './a' it would match no file.
 create trigger file_constraints__normalize_pattern

@@ -16,7 +16,7 @@ create table if not exists run_options (
     name text primary key,
     -- loop: an option of the loop that the prompt opens, kept in loops.config; run: any other
     scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
-    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number', 'text', 'schema')),
+    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number', 'text', 'schema', 'options')),
     -- the bounds of a number; null: none
     least real,
     most real,
@@ -122,6 +122,10 @@ insert into run_options (name, scope, kind, least, most, meaning) values
     ('fork', 'run', 'text', null, null, 'alias of the run that it is forked from'),
     ('at', 'run', 'whole', 1, null, 'turn of that run from which it is forked'),
     ('temperature', 'run', 'number', 0, 2, 'sampling temperature'),
+    (
+        'model_options', 'loop', 'options', null, null,
+        'settings of its model, as a JSON object: top_p, top_k, max_output, stop, seed, service_tier, extra_body'
+    ),
     ('effort', 'run', 'text', null, null, 'how hard its model thinks: none, minimal, low, medium, high, xhigh or max'),
     ('context_limit', 'run', 'whole', 256, null, 'context window in tokens'),
     ('system_prompt', 'run', 'text', null, null, 'text added to its system message'),
@@ -172,7 +176,7 @@ begin
     )
     from json_each(new.attributes) as g
     left join run_options as o on o.name = g.key
-    where o.name is null or g.type = 'array' or (g.type = 'object' and o.kind <> 'schema');
+    where o.name is null or g.type = 'array' or (g.type = 'object' and o.kind not in ('schema', 'options'));
 end;
 
 -- A run changes its status only along run_transitions, and with its loops: it works (102) or waits (202) while one is

@@ -252,7 +252,11 @@ begin
         -- what a model notes stands in the log
         l.prompt
         || coalesce(char(10, 10) || 'Note: ' || case when h.command_id is null then nullif(trim(h.note), '') end, ''),
-        json_patch(l.config, json_object('persona', h.persona, 'tools', h.tools)), now()
+        json_patch(
+            json_patch(l.config, json_object('persona', h.persona, 'tools', h.tools)),
+            -- those of another model may not be taken by this one
+            case when h.model is null then '{}' else '{"model_options": null}' end
+        ), now()
     from handoffs as h
     join loops as l on l.id = h.loop_id
     join runs as r on r.id = l.run_id

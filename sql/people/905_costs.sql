@@ -230,6 +230,7 @@ left join json_each(l.config) as f on f.key = case s.name
     when 'max_loop_tokens' then 'max_tokens'
     when 'max_loop_calls' then 'max_calls'
     when 'condense_ratio' then 'condense_ratio'
+    when 'model_options' then 'model_options'
     when 'sandbox' then 'sandbox'
 end
 order by 1, 2;

@@ -123,6 +123,12 @@ select
             order by o.id
         ) as m
     )
+    || coalesce(
+        ',"options":' || (
+            select json_group_array(o.options) from model_calls as o where o.turn_id = t.id having count(o.options) > 0
+        ),
+        ''
+    )
     || case
         when s.answered
             then ',"answer":' || json_array(t.response, t.reasoning, t.native, t.finish_reason)

@@ -222,7 +222,8 @@ begin
 end;
 
 create trigger model_calls__keep_fixed
-after update of id, run_id, turn_id, attempt, model, started_at, effort, rowid, _rowid_, oid on model_calls
+after update of id, run_id, turn_id, attempt, model, started_at, effort, options, rowid, _rowid_,
+    oid on model_calls
 begin
     select raise(abort, '405 model_calls: the record is append-only; this value never changes');
 end;

@@ -235,6 +235,16 @@ begin
                     )
                 ),
                 json_object(
+                    -- settings of the parent's model hold for the same model, but not for a judge
+                    'model_options',
+                    coalesce(
+                        new.attributes ->> '$.model_options',
+                        (
+                            select o.config ->> '$.model_options'
+                            from loops as o
+                            where o.id = h.loop_id and o.model is r.model and new.role <> 'judge'
+                        )
+                    ),
                     'max_seconds',
                     case
                         when new.attributes ->> '$.max_seconds' > 0

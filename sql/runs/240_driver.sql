@@ -21,7 +21,9 @@ create table if not exists model_calls (
     status integer,
     message text,
     -- how hard it was asked to think; null: as it does by itself
-    effort text
+    effort text,
+    -- the settings that it was sent, as a JSON object: temperature, max_output, top_p and so on; null: none
+    options text
 ) strict;
 
 create index if not exists idx_model_calls_turn_id on model_calls (turn_id);
@@ -126,6 +128,27 @@ create view _bounded_turns as
 select null as turn_id
 where false;
 
+-- The settings of the models of loops: those of the prompt before those of the alias, and these before the setting.
+-- A null takes a setting away. A loop of which nothing is said has no row.
+create view _model_options as
+select
+    l.id as loop_id,
+    json_patch(json_patch(coalesce(s.value, '{}'), coalesce(m.options, '{}')), coalesce(c.value, '{}')) as options,
+    case
+        when json_type(c.value, '$.temperature') is not null then c.value ->> '$.temperature'
+        when r.temperature is not null then r.temperature
+        when json_type(m.options, '$.temperature') is not null then m.options ->> '$.temperature'
+        when json_type(s.value, '$.temperature') is not null then s.value ->> '$.temperature'
+        else (select cast(nullif(value, '') as real) from settings where name = 'temperature')
+    end as temperature
+from loops as l
+join runs as r on r.id = l.run_id
+join settings as s on s.name = 'model_options'
+left join models as m on m.alias = coalesce(l.model, r.model)
+left join json_each(json_array(l.config ->> '$.model_options')) as c
+    on c.value is not null and value_error(c.value, 'options', null, null) is null
+where coalesce(c.value, m.options, s.value) is not null;
+
 -- What the adapter needs to make the model call of a turn.
 create view _model_requests as
 select
@@ -150,11 +173,18 @@ select
     end as grammar,
     -- the form of its answer; null: none was asked for
     l.config ->> '$.output' as output,
-    coalesce(r.temperature, (select cast(value as real) from settings where name = 'temperature')) as temperature,
+    -- without the temperature and the longest answer, which have columns of their own
+    nullif(json_remove(o.options, '$.temperature', '$.max_output'), '{}') as options,
+    case
+        when o.loop_id is not null then o.temperature
+        else coalesce(r.temperature, (select cast(nullif(value, '') as real) from settings where name = 'temperature'))
+    end as temperature,
     coalesce(r.effort, m.effort, (select value from settings where name = 'effort')) as effort,
     -- a provider refuses a limit above its own, so one is sent only where that is known; a local model always gets one,
     -- or it would write until its context is full
     case
+        when o.options ->> '$.max_output' is not null
+            then min(max(b.ceiling - coalesce(t.context_tokens, 0), 1024), o.options ->> '$.max_output')
         when m.max_output is not null
             or substr(coalesce(m.actual, l.model, r.model) || '/', 1, 6) = 'local/'
             or substr(coalesce(m.actual, l.model, r.model), 1, 5) = 'gguf:'
@@ -202,12 +232,14 @@ from turns as t
 join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
 join _loop_ceilings as b on b.loop_id = l.id
-left join models as m on m.alias = coalesce(l.model, r.model);
+left join models as m on m.alias = coalesce(l.model, r.model)
+left join _model_options as o on o.loop_id = l.id;
 
 create view _open_call as
--- Say that the model is about to be asked: insert into _open_call (turn_id, effort). 'effort' is how hard it will be
--- asked to think; null: nothing is said of that. A turn that is not 'asking' opens no call.
-select turn_id, effort
+-- Say that the model is about to be asked: insert into _open_call (turn_id, effort, options). 'effort' is how hard it will
+-- be asked to think; null: nothing is said of that. 'options' are the settings that it is sent, as a JSON object. A turn
+-- that is not 'asking' opens no call.
+select turn_id, effort, options
 from model_calls
 where false;
 
@@ -256,14 +288,15 @@ begin
     update model_calls
     set state = 'interrupted', ended_at = now()
     where turn_id = new.turn_id and state = 'open';
-    insert into model_calls (run_id, turn_id, attempt, model, started_at, effort)
+    insert into model_calls (run_id, turn_id, attempt, model, started_at, effort, options)
     select
         q.run_id,
         q.turn_id,
         1 + (select count(*) from model_calls as c where c.turn_id = q.turn_id),
         q.model,
         now(),
-        new.effort
+        new.effort,
+        new.options
     from turns as t
     cross join _model_requests as q on q.turn_id = t.id
     where t.id = new.turn_id and t.phase = 'asking';

@@ -250,6 +250,7 @@ def test_every_option_of_a_prompt_is_taken(client: Client, tmp_path: Path) -> No
         "maxSeconds": 60,
         "maxTokens": 100_000,
         "maxTurns": 3,
+        "modelOptions": {"top_p": 0.5, "stop": ["x"]},
         "narrowTools": 0,
         "outputAttempts": 2,
         "noInteraction": True,

@@ -648,7 +648,8 @@ CREATE TABLE model_calls (
         constraint model_calls_state check (state in ('open', 'answered', 'failed', 'interrupted')),
     status integer,
     message text,
-    effort text
+    effort text,
+    options text
 ) strict;
 
 CREATE TABLE model_failures (
@@ -683,6 +684,7 @@ CREATE TABLE models (
     price_input real constraint models_price_input_range check (price_input between 0 and 1e6),
     price_output real constraint models_price_output_range check (price_output between 0 and 1e6),
     price_cached real constraint models_price_cached_range check (price_cached between 0 and 1e6),
+    options text,
     constraint models_price_both check ((price_input is null) = (price_output is null)),
     constraint models_price_of_cached check (price_cached is null or price_input is not null)
 ) strict;
@@ -963,7 +965,7 @@ CREATE TABLE run_hooks (
 CREATE TABLE run_options (
     name text primary key,
     scope text not null constraint run_options_scope check (scope in ('loop', 'run')),
-    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number', 'text', 'schema')),
+    kind text not null constraint run_options_kind check (kind in ('flag', 'whole', 'number', 'text', 'schema', 'options')),
     least real,
     most real,
     meaning text not null,
@@ -1958,7 +1960,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _message_calls (command_id, run_id, turn_id, ordinal, action, log_path, call_id, arguments, returned, failed)
 -- view _message_texts (turn_id, body)
 -- view _metadata (id, attributes, head)
--- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, output, temperature, effort, max_tokens, position, answer_cache, timeout_s, deadline_s, has_pictures, is_bounded, context_tokens, price, headers)
+-- view _model_options (loop_id, options, temperature)
+-- view _model_requests (turn_id, run_id, run, model, actual, profile, tool_calling, grammar, output, options, temperature, effort, max_tokens, position, answer_cache, timeout_s, deadline_s, has_pictures, is_bounded, context_tokens, price, headers)
 -- view _model_requests_named (loop_id, command_id)
 -- view _models_ahead (effect_id, run, actual)
 -- view _models_asked (effect_id, run_id, command_id, action, objective, attributes, run, role, depth, effort, own_effort, loop_id, max_depth, own_name, provider, asked, judge, own_model, model, judge_name, name, efforts)
@@ -1994,7 +1997,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _offered_handoffs (loop_id, persona, said, model, tools)
 -- view _old_history (turn_id, run_id, entry_id)
 -- view _open_answers (loop_id, told)
--- view _open_call (turn_id, effort)
+-- view _open_call (turn_id, effort, options)
 -- view _open_children (parent_run_id, alias)
 -- view _open_costs (turn_id, run_id, entry_id, path, kind, category, visibility, turn, last_used_turn, is_task, summarized, added, chars_per_token, expansion, visible)
 -- view _open_delegations (run_id, effect_id, child, ended)
@@ -2832,6 +2835,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger model_calls__keep_rows on model_calls
 -- trigger model_calls__keep_state on model_calls
 -- trigger model_calls__spend on model_calls
+-- trigger models__guard_changed_options on models
+-- trigger models__guard_options on models
 -- trigger nodes__keep_place on nodes
 -- trigger outcomes__change_status on outcomes
 -- trigger outcomes__list_status on outcomes

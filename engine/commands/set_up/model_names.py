@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from engine.cli.databases import database_or_fresh, open_to_write
-from engine.cli.options import DbOption, EffortOption
+from engine.cli.model_options import model_options
+from engine.cli.options import DbOption, EffortOption, ModelOptionOption
 from engine.models.availability import absolute_model, keys_here, problem
 from engine.terminal.printing import say, visible
 
@@ -50,6 +51,7 @@ def add(
         ),
     ] = False,
     effort: EffortOption = None,
+    option: ModelOptionOption = None,
     price: Annotated[
         str | None,
         typer.Option(
@@ -74,6 +76,7 @@ def add(
       engine models add coder qwen2.5-coder --base-url http://127.0.0.1:1234/v1 --user
       engine models add small ollama/qwen3:8b
       engine models add deep openai/gpt-5 --effort high
+      engine models add exact openai/gpt-4.1 --option seed=7 --option top_p=0.2
       engine models add house openai/our-model --price 0.25/2/0.025
       engine models add mine gguf:qwen2.5-7b-instruct-q4_k_m.gguf --context 16384
 
@@ -106,6 +109,8 @@ def add(
         raise NotFound(hint)
     if effort is not None:
         _check_effort(name, actual, effort)
+    if options := model_options(option):
+        _check_options(actual, options)
     said = {
         "context": context,
         "max_output": max_output,
@@ -113,6 +118,7 @@ def add(
         "profile": profile,
         "images": images,
         "effort": effort,
+        "options": options,
     }
     whose = _keep_for_all(name, actual, said, price) if user else _keep(db, name, actual, said, prices)
     window = f", {context} tokens, {profile} packets" if actual.startswith("gguf:") else ""
@@ -183,6 +189,16 @@ def _check_effort(name: str, actual: str, effort: str) -> None:
     with engine.open(":memory:") as beside:
         beside.keys = keys_here()
         check_effort(beside, None, actual, effort)
+
+
+def _check_options(actual: str, options: str) -> None:
+    """Raise `ValidationError` (400) for settings that the model does not take."""
+    import engine
+    from engine.driving.model_choice import check_model_options
+
+    with engine.open(":memory:") as beside:
+        beside.keys = keys_here()
+        check_model_options(beside, None, actual, options)
 
 
 def _of_file(name: str, context: int | None) -> tuple[str, int, str]:

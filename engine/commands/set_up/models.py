@@ -25,6 +25,7 @@ _COLUMNS: tuple[str, ...] = (
     "tool_calling",
     "images",
     "effort",
+    "options",
     "price",
     "origin",
     "usable",
@@ -85,7 +86,7 @@ def list_(
     if as_json:
         print_json(rows)
     else:
-        print_table(rows, columns, "no models", spared=("origin", "images", "effort", "price", "max_output"))
+        print_table(rows, columns, "no models", spared=("origin", "images", "effort", "options", "price", "max_output"))
         if provider is None:
             say(
                 "\nmore: 'engine keys set PROVIDER' stores a key, 'engine models list PROVIDER' lists its models, "

@@ -10,6 +10,7 @@ import typer
 
 from engine.cli.completion import complete_model, complete_persona, complete_run
 from engine.cli.databases import open_to_write, use_keys
+from engine.cli.model_options import model_options
 from engine.cli.options import (
     DbOption,
     DemoOption,
@@ -21,6 +22,7 @@ from engine.cli.options import (
     MaxCostOption,
     MaxTokensOption,
     ModelOption,
+    ModelOptionOption,
     OutputOption,
     RootOption,
     SandboxOption,
@@ -126,6 +128,7 @@ def run(
         float | None, typer.Option("--temperature", metavar="N", min=0, max=2, help="Sampling temperature, 0 to 2.")
     ] = None,
     effort: EffortOption = None,
+    option: ModelOptionOption = None,
     no_repo: Annotated[bool, typer.Option("--no-repo", help="Hide the files of the folder from the run.")] = False,
     no_web: Annotated[
         bool, typer.Option("--no-web", help="Do not let the model search the web or read web pages.")
@@ -257,6 +260,7 @@ def run(
       engine run --schema order.json --json "Read the order" < mail.txt
       engine run --yolo --max-turns 40 --max-seconds 900 --condense-ratio 0.75 "Make the tests pass"
       engine run --yolo --max-cost 0.50 "Make the tests pass"
+      engine run --option top_p=0.2 --option seed=7 "Which port does the server listen on?"
 
     \b
     Exit codes:
@@ -286,7 +290,7 @@ def run(
         mode="act" if act else "ask",
         persona=persona,
         system_prompt=system_prompt,
-        temperature=temperature,
+        model_options=model_options(option),
         effort=effort,
         context_limit=context_limit,
         max_turns=max_turns,
@@ -315,6 +319,8 @@ def run(
         attachments=attach,
         handoffs=handoff,
     )
+    if temperature is not None:
+        options["temperature"] = temperature
     _rehearse(db, text, run, options, piped, key_from)
     with (
         open_to_write(db) as database,
