@@ -57,7 +57,7 @@ create table if not exists bound_stops (
     turn_id integer primary key constraint bound_stops_turn references turns (id) on delete cascade,
     -- the option or setting; price: that of the model is unknown
     name text not null,
-    -- that of the vote: 22 after an answer, 70 where the model was not asked
+    -- that of the vote: 5 after an answer, 70 where the model was not asked
     rank integer not null,
     reason text not null
 ) strict;
@@ -156,11 +156,10 @@ select t.id as turn_id
 from turns as t
 where exists (select 1 from _turn_limits as l where l.turn_id = t.id);
 
--- A turn at which a limit was reached ends its prompt, if that does not end by itself.
+-- A turn at which a limit was reached ends its prompt; if that ends by itself (rank 10), that counts.
 create view _loop_votes__bounds as
 select s.turn_id, cast(s.name as text) as voter, s.rank, 499 as status, s.reason, null as answer
-from bound_stops as s
-where s.rank > 22 or not exists (select 1 from votes as v where v.turn_id = s.turn_id and v.rank = 10);
+from bound_stops as s;
 
 -- The prompts that a limit has stopped.
 create view _stopped_prompts__bounds as
@@ -342,7 +341,7 @@ create trigger _stop_at_limit__stop
 instead of insert on _stop_at_limit
 begin
     insert into bound_stops (turn_id, name, rank, reason)
-    select l.turn_id, l.name, 22, 'stopped at the limit of ' || o.told || goal_told(p.prompt)
+    select l.turn_id, l.name, 5, 'stopped at the limit of ' || o.told || goal_told(p.prompt)
     from _turn_limits as l
     join _told_limits as o on o.turn_id = l.turn_id and o.loop_id = l.loop_id and o.name = l.name
     join turns as t on t.id = l.turn_id
