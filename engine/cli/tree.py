@@ -140,7 +140,9 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
             "evaluate",
             "Try cases with models, check the answers, and compare them with earlier results.",
         ),
-        "fleet": Place("automate.fleet", "app", "Ask one question of many databases."),
+        "fleet": Place(
+            "automate.fleet", "app", "Carry out many tasks with many databases, and ask one question of all."
+        ),
         "migrate": Place("automate.migrate", "migrate", "Bring databases up to date with this engine."),
         "trust": Place("automate.trust", "trust", "Show what a database from somebody else would do, and trust it."),
         "help": Place("automate.help", "help_", "Show the help of a command, or list all commands."),

@@ -124,6 +124,11 @@ def note_new(path: Path, mark: str) -> None:
     _remember(Path(os.path.realpath(path)), mark)
 
 
+def knows(path: Path, mark: str) -> bool:
+    """Whether this user knows the file at `path`, which bears `mark`."""
+    return _knows(Path(os.path.realpath(path)), mark)
+
+
 def is_beside(database: Path, folder: str) -> bool:
     """Whether `folder`, its links followed, is the one that the file at `database` came with, or below it.
 

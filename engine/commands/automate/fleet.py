@@ -13,6 +13,8 @@ from engine.functions.counts import counted
 from engine.terminal.exit_codes import FAILED
 from engine.terminal.printing import print_json, say, visible
 
+from . import fleet_looks, fleet_runs
+
 if TYPE_CHECKING:
     import pyarrow
 
@@ -25,10 +27,13 @@ _NAMED = 10
 
 @app.callback()
 def fleet() -> None:
-    """Ask one question of many databases.
+    """Carry out many tasks, each in a database of its own, and ask one question of many databases.
 
     \b
     Examples:
+      engine fleet run tasks.jsonl --files 'out/{id}.db' --concurrency 8
+      engine fleet resume tasks.fleet.db
+      engine fleet collect tasks.fleet.db --csv
       engine fleet sql "select day, model, sum(known_cost) from cost_by_day group by day, model" 'out/*.db'
     """
 
@@ -105,3 +110,14 @@ def _say_left_out(asked: Analysis) -> bool:
     if len(out) > _NAMED:
         say(f"and {counted(len(out) - _NAMED, 'more file')} left out; --json names all", "yellow")
     return bool(out)
+
+
+for command in (
+    fleet_runs.run,
+    fleet_runs.resume,
+    fleet_looks.status,
+    fleet_looks.logs,
+    fleet_looks.collect,
+    fleet_looks.cancel,
+):
+    app.command()(command)
