@@ -193,9 +193,7 @@ class Manifest:
             )
         version = self._connection.pragma("user_version")
         if version != VERSION or {*objects_of(self._connection)} != _objects():
-            raise Conflict(
-                f"{self.path}: was made by another version of the engine, or was changed; use the version of the engine that made it"
-            )
+            raise Conflict(f"{self.path}: was changed, or made by another version; use the version that made it")
 
     def _expect_known(self, trust: bool) -> None:
         mark = str(self.value("select mark from fleet"))
