@@ -143,6 +143,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "fleet": Place(
             "automate.fleet", "app", "Carry out many tasks with many databases, and ask one question of all."
         ),
+        "backup": Place("automate.backup", "backup", "Copy a database while runs work, and check the copy."),
         "migrate": Place("automate.migrate", "migrate", "Bring databases up to date with this engine."),
         "trust": Place("automate.trust", "trust", "Show what a database from somebody else would do, and trust it."),
         "help": Place("automate.help", "help_", "Show the help of a command, or list all commands."),

@@ -1,6 +1,6 @@
 """The manifest of a fleet: a SQLite file whose triggers and views decide who works on what.
 
-spec: @fleet_manifest
+spec: @fleet_manifest @fleet_growth
 """
 
 from __future__ import annotations

@@ -41,6 +41,15 @@ def check(path: Path) -> Report:
 
 
 def _fault(db: engine.Database) -> str | None:
+    if found := damage(db):
+        return found
+    if db.unknown and trusted(db.path) != db.unknown_digest:
+        return refusal(db.path, db.unknown).removeprefix(f"{db.path}: ")
+    return None
+
+
+def damage(db: engine.Database) -> str | None:
+    """What is wrong with the pages, foreign keys or invariants of an open file, as the end of a sentence; None: nothing."""
     found = str(db.value("pragma quick_check"))
     if found != "ok":
         return f"is damaged ({found}); restore a copy"
@@ -49,8 +58,6 @@ def _fault(db: engine.Database) -> str | None:
     for (view,) in db.tuples(_INVARIANTS):
         if db.value(f'select 1 from "{view}" limit 1'):  # noqa: S608 - a name of ours
             return f"breaks the rule {view}; restore a copy"
-    if db.unknown and trusted(db.path) != db.unknown_digest:
-        return refusal(db.path, db.unknown).removeprefix(f"{db.path}: ")
     return None
 
 
