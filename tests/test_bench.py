@@ -15,7 +15,7 @@ SMALLEST: dict[str, dict[str, Any]] = {
     "context": {"entries": (2,)},
     "delegation": {"children": 2, "turns": 1, "model_s": 0.01, "many": 3},
     "discovery": {"modules": "heapq shutil", "texts": ((20, 15),)},
-    "fleet": {"files": 3},
+    "fleet": {"files": 3, "tasks": 3},
     "modules": {},
     "opcodes": {},
     "open": {"rounds": 1},

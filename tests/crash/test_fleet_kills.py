@@ -27,7 +27,7 @@ from engine.system import identity
 KILLS = CAMPAIGN or 3
 TASKS = 6
 COMMAND = [sys.executable, "-c", "import sys; from engine.cli.main import main; sys.exit(main())", "fleet"]
-SECONDS = 120
+SECONDS = 600
 MODEL = "".join(
     json.dumps({"text": text, "delay_s": 0.05}) + "\n"
     for text in (
