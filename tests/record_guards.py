@@ -28,7 +28,7 @@ STATEMENT = re.compile(r"^create (?:unique |virtual )?(?:table|index) .*?;\n", r
 OF_A_RUN = "exists (select 1 from runs where id = old.run_id)"
 OF_A_SENT_TURN = "exists (select 1 from turns where id = old.turn_id and phase <> 'assembling')"
 OF_A_JUDGED_TURN = "exists (select 1 from turns where id = old.turn_id and phase = 'judged')"
-USAGE = "response finish_reason prompt_tokens cached_tokens completion_tokens reasoning_tokens cost"
+USAGE = "response finish_reason prompt_tokens cached_tokens completion_tokens reasoning_tokens cost cost_from"
 OF_AN_OPEN_TURN = "exists (select 1 from turns where id = old.turn_id and phase <> 'judged')"
 OF_A_SELECTION = "exists (select 1 from rule_selections where id = old.selection_id)"
 OF_A_NARROWING = "exists (select 1 from tool_narrowings where loop_id = old.loop_id)"

@@ -240,7 +240,8 @@ class ModelCalls:
         # what comes next is the transaction that reads it
         self._db.execute_ahead(
             "update turns set response = ?, finish_reason = ?, native = ?, reasoning = ?, prompt_tokens = ?, "
-            "cached_tokens = ?, completion_tokens = ?, reasoning_tokens = ?, cost = ?, ms_model = ?, lease = ? where id = ?",
+            "cached_tokens = ?, completion_tokens = ?, reasoning_tokens = ?, cost = ?, cost_from = ?, ms_model = ?, "
+            "lease = ? where id = ?",
             (
                 text,
                 ended,
@@ -251,6 +252,7 @@ class ModelCalls:
                 usage.completion_tokens,
                 usage.reasoning_tokens,
                 usage.cost,
+                None if usage.cost is None else usage.cost_from,
                 ms_model,
                 self._lease.token,
                 turn_id,
@@ -263,4 +265,4 @@ def _priced(completion: protocol.Completion, price: protocol.Price | None) -> pr
     usage = protocol.known(completion.usage)
     if price is None or usage.cost is not None:
         return completion
-    return replace(completion, usage=replace(usage, cost=price.of(usage)))
+    return replace(completion, usage=replace(usage, cost=price.of(usage), cost_from="person"))

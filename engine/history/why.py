@@ -17,13 +17,21 @@ from engine.errors import NotFound
 from engine.handle import Handle
 
 _SUBJECTS = """
-    select distinct topic, subject, title, view, place
+    select distinct
+        topic, subject, title, iif(:at is null, view, coalesce(past_view, view)) as view,
+        iif(:at is null or past_view is null, ':at is :at', 'turn = :at') as moment, place
     from reason_subjects
-    where run = ? and name = ?
+    where run = :run and name = :name
     order by place, topic
 """
-_REASONS = "select says, source, key from {} where run = ? and topic = ? and subject = ? order by place, key"
-_Ask = Callable[[str, tuple[Any, ...]], list[Any]]
+_REASONS = """
+    select says, source, key
+    from {}
+    where run = :run and topic = :topic and subject = :subject and {}
+    order by place, key
+"""
+_TURN = "select 1 from past_turns where run = :run and turn = :at"
+_Ask = Callable[[str, Any], list[Any]]
 """Runs a statement of these views and returns its rows."""
 _NAMES = "select distinct name from reason_subjects where run = ? and name not glob 'command *' limit 5000"
 
@@ -61,30 +69,35 @@ class Reasons(Handle):
     """The method of `Database` that says why."""
 
     @expects(run="a text")
-    def why(self, run: str, name: str | int | None = None) -> Why:
+    def why(self, run: str, name: str | int | None = None, *, at: int | None = None) -> Why:
         """Say why something in a run is as it is.
 
         `name` is a turn (3), a prompt ("prompt 2"), a command ("log://turn_1/sh/make", "command 17", or what it was about),
         an entry, a file, a setting or an option, "model", "cost", or a rule, a skill or an AGENTS.md. None asks about the
-        run and its latest prompt. A name that means several things is answered for all of them. Nothing is changed.
+        run and its latest prompt. A name that means several things is answered for all of them. With `at` an entry, a
+        setting, an option and the model are told as that turn had them. Nothing is changed.
 
-        Raises `NotFound` (404) for an unknown run, and for a name that the run has nothing of.
+        Raises `NotFound` (404) for an unknown run or turn, and for a name that the run has nothing of.
         """
         if not isinstance(name, int) or isinstance(name, bool):
             check("name", name, "a text or None")
+        check("at", at, "a whole number or None")
         if self.value("select 1 from runs where alias = ?", (run,)) is None:
             raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
         asked = "" if name is None else str(name)
         with _asking(self) as ask:
-            found = tuple(_reasons(ask, run, asked))
+            if at is not None and not ask(_TURN, {"run": run, "at": at}):
+                raise NotFound(f"run {run!r}: there is no turn {at}")
+            found = tuple(_reasons(ask, run, asked, at))
             if not found:
                 raise NotFound(f"run {run!r}: there is nothing to say of {asked!r}; {_nearest(ask, run, asked)}")
         return Why(run, asked, _text(found), found)
 
 
-def _reasons(ask: _Ask, run: str, name: str) -> Iterator[Reason]:
-    for topic, subject, title, view, _ in ask(_SUBJECTS, (run, name)):
-        for says, source, key in ask(_REASONS.format(view), (run, topic, subject)):
+def _reasons(ask: _Ask, run: str, name: str, at: int | None) -> Iterator[Reason]:
+    for topic, subject, title, view, moment, _ in ask(_SUBJECTS, {"run": run, "name": name, "at": at}):
+        about = {"run": run, "topic": topic, "subject": subject, "at": at}
+        for says, source, key in ask(_REASONS.format(view, moment), about):
             yield Reason(title, topic, subject, says, source, json.loads(key))
 
 

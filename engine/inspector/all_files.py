@@ -33,7 +33,9 @@ LISTED = 500
 
 @dataclass
 class _Said:
-    """What a file said when it was as `stamp` has it; `fits` are the runs that fit the filters `chosen`."""
+    """What a file said when it was as `stamp` has it; `fits` are the runs that fit the filters `chosen`, `rows` what lists
+    said of runs, with and without those below them.
+    """
 
     stamp: Stamp
     at: float
@@ -41,6 +43,7 @@ class _Said:
     problem: str | None = None
     chosen: tuple[Any, ...] = ()
     fits: list[tuple[int, int, int]] = field(default_factory=list)
+    rows: dict[tuple[int, bool], dict[str, Any]] = field(default_factory=dict)
 
 
 class AllFiles:
@@ -101,7 +104,7 @@ class AllFiles:
         fresh = _Said(stamp, time.monotonic(), chosen=key)
         try:
             if said is not None and said.summary is not None and not _is_old(said, stamp):
-                fresh.summary, fresh.at = said.summary, said.at
+                fresh.summary, fresh.at, fresh.rows = said.summary, said.at, said.rows
             else:
                 fresh.summary = file.look(home.summary)
             fresh.fits = file.look(lambda db: home.matching(db, chosen, most))
@@ -120,17 +123,21 @@ class AllFiles:
 
     def _listed(self, fits: Sequence[tuple[int, int, int]], chosen: dict[str, str]) -> list[dict[str, Any]]:
         """What the list says of these runs, in their order, each with its file."""
-        found: dict[tuple[int, int], dict[str, Any]] = {}
+        flat = home.is_flat(chosen)
         for number in {number for _, number, _ in fits}:
-            file, numbers = self._files[number], [run for _, of, run in fits if of == number]
+            file, said = self._files[number], self._said[number]
+            new = [run for _, of, run in fits if of == number and (run, flat) not in said.rows]
+            if not new:
+                continue
             try:
-                rows = file.look(lambda db, numbers=numbers: home.listed(db, numbers, chosen))  # type: ignore[misc]
+                rows = file.look(lambda db, new=new: home.listed(db, new, chosen))  # type: ignore[misc]
             except EngineError as error:
-                self._said[number].problem = error.message
+                said.problem = error.message
                 continue
             self._keep_open(file)
-            found |= {(number, row["run_id"]): {**row, "file": file} for row in rows}
-        return [found[number, run] for _, number, run in fits if (number, run) in found]
+            said.rows |= {(row["run_id"], flat): {**row, "file": file} for row in rows}
+        known = [self._said[number].rows.get((run, flat)) for _, number, run in fits]
+        return [row for row in known if row]
 
 
 def _is_old(said: _Said, stamp: Stamp) -> bool:

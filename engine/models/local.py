@@ -164,6 +164,7 @@ class _Answer:
                 completion_tokens=used["completion_tokens"],
                 reasoning_tokens=0,
                 cost=0.0,
+                cost_from="local",
             )
         return self._stop.is_set() or _closing.is_set()
 

@@ -24,9 +24,11 @@ def priced(usage: Usage, written: int, price: Price | None, at: Endpoint, name: 
     if usage.cost is not None:
         return usage
     if price is not None:
-        return replace(usage, cost=price.of(usage))
+        return replace(usage, cost=price.of(usage), cost_from="person")
     listed = None if usage.prompt_tokens is None else _listed(usage, written, at, name)
-    return replace(usage, cost=0.0 if listed is None and is_local(at, name) else listed)
+    if listed is None and is_local(at, name):
+        return replace(usage, cost=0.0, cost_from="local")
+    return replace(usage, cost=listed, cost_from="list")
 
 
 def _listed(usage: Usage, written: int, at: Endpoint, name: str) -> float | None:

@@ -6,7 +6,7 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from engine.errors import EngineError
 from engine.functions.limits import RESPONSE_CHARACTERS
@@ -147,11 +147,16 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+CostFrom = Literal["provider", "person", "list", "local"]
+
+
 @dataclass(frozen=True)
 class Usage:
     """The tokens of a call, and its `cost` in US dollars; None means unknown.
 
-    `cached_tokens` are part of `prompt_tokens`, `reasoning_tokens` are part of `completion_tokens`.
+    `cost_from` says where the cost comes from: the provider or the model itself, a price that a person set, the price list
+    of a library, or that a local model costs nothing. `cached_tokens` are part of `prompt_tokens`, `reasoning_tokens` are
+    part of `completion_tokens`.
     """
 
     prompt_tokens: int | None = None
@@ -159,6 +164,7 @@ class Usage:
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
     cost: float | None = None
+    cost_from: CostFrom = "provider"
 
 
 @dataclass(frozen=True)
@@ -256,7 +262,8 @@ def known(usage: Usage) -> Usage:
     counts = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens, usage.reasoning_tokens)
     prompt, cached, completion, reasoning = (each if is_count(each) else None for each in counts)
     cost = usage.cost if isinstance(usage.cost, int | float) and 0 <= usage.cost < 10**10 else None
-    return Usage(prompt, cached, completion, reasoning, cost)
+    origin = usage.cost_from if usage.cost_from in get_args(CostFrom) else "provider"
+    return Usage(prompt, cached, completion, reasoning, cost, origin)
 
 
 def finish_reason(name: str | None) -> str | None:

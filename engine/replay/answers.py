@@ -145,7 +145,8 @@ class Answers(AppModels):
     def _completion(self, turn: Turn) -> Completion:
         if turn.response is None or not turn.answered:
             raise _failed(*turn.calls[-1])
-        usage = Usage(turn.prompt_tokens, turn.cached_tokens, turn.completion_tokens, turn.reasoning_tokens, turn.cost)
+        counts = (turn.prompt_tokens, turn.cached_tokens, turn.completion_tokens, turn.reasoning_tokens)
+        usage = Usage(*counts, turn.cost, turn.cost_from or "provider")
         ended = turn.finish_reason or "stop"
         return Completion(turn.response, turn.reasoning or "", usage, ended, native=bool(turn.native))
 

@@ -14,13 +14,15 @@ from .scratch import RECORDED
 if TYPE_CHECKING:
     from engine.db.database import Row
     from engine.handle import Handle
+    from engine.models.protocol import CostFrom
 
 _TOOLS = re.compile(r"^(?:Commands you MAY use|You MAY also call):? ([^\n]*)", re.MULTILINE)
 """The line of a system message that names the tools."""
 _TURN = """
     select
         t.id, t.sequence, t.response, t.reasoning, t.prompt_tokens, t.cached_tokens, t.completion_tokens,
-        t.reasoning_tokens, t.cost, t.native, t.finish_reason, t.seen_at, t.phase = 'judged' as judged, t.refused,
+        t.reasoning_tokens, t.cost, t.cost_from, t.native, t.finish_reason, t.seen_at,
+        t.phase = 'judged' as judged, t.refused,
         (
             select json_group_array(json_array(c.status, c.message))
             from (
@@ -201,6 +203,7 @@ class Turn(NamedTuple):
     completion_tokens: int | None
     reasoning_tokens: int | None
     cost: float | None
+    cost_from: CostFrom | None
     native: int
     finish_reason: str | None
     seen_at: int | None

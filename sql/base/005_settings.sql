@@ -178,6 +178,21 @@ begin
     where name = new.name and value is not (select o.value from _setting_outcomes as o where o.name = new.name);
 end;
 
+-- A value that changes is an event, so that it is known which value a turn had. 'origin' is the layer that says the new one.
+create trigger settings__record_change
+after update of value on settings
+when new.value is not old.value
+begin
+    insert into events (at, kind, detail)
+    select
+        -- a stock tool has no now()
+        cast((julianday('now') - 2440587.5) * 86400000.0 as integer), 'setting.changed',
+        json_object(
+            'name', new.name, 'from', old.value, 'to', new.value,
+            'origin', (select o.origin from _setting_outcomes as o where o.name = new.name)
+        );
+end;
+
 -- What a plugin seeds is the default of its setting, with its kind and bounds, at each rebuild anew: this runs too where its
 -- row is there.
 create trigger settings__keep_default

@@ -40,7 +40,7 @@ create table if not exists turns (
     -- length of the packet as sent, in characters and in estimated tokens
     context_chars integer,
     context_tokens integer,
-    -- usage and cost as the provider reported them
+    -- usage as the provider reported it, and the cost
     prompt_tokens integer,
     cached_tokens integer,
     completion_tokens integer,
@@ -72,6 +72,9 @@ create table if not exists turns (
     finish_reason text,
     -- how many of context_chars show entries; the rest is what the engine says itself
     entry_chars integer,
+    -- who says what the answer cost: the provider or its model, the price that a person set (person), the price list of a
+    -- library (list), or nobody, because it ran on this machine (local)
+    cost_from text constraint turns_cost_from check (cost_from in ('provider', 'person', 'list', 'local')),
     constraint turns_sequence_per_run unique (run_id, sequence)
 ) strict;
 

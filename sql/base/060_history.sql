@@ -17,6 +17,8 @@ create table if not exists events (
     detail text constraint events_detail_json check (detail is null or json_valid(detail))
 ) strict;
 
+create index if not exists idx_events_settings on events (id) where kind = 'setting.changed';
+
 -- Runs that are being removed for good; only their history may be deleted.
 create table if not exists _purges (
     run_id integer primary key

@@ -145,7 +145,7 @@ select
                     (t.cost * 1099511627776.0 - cast(t.cost * 1099511627776.0 as integer)) * 1125899906842624.0
                     as integer
                 )
-            )
+            ) || coalesce(',"cost_from":' || json_quote(t.cost_from), '')
         else ''
     end
     -- what came of a command is not in it while an effect of the command goes on

@@ -139,14 +139,15 @@ end;
 
 create trigger turns__keep_response
 after update of response, finish_reason, prompt_tokens, cached_tokens, completion_tokens,
-    reasoning_tokens, cost on turns
+    reasoning_tokens, cost, cost_from on turns
 when ((old.response is null or new.response is old.response)
     and (old.finish_reason is null or new.finish_reason is old.finish_reason)
     and (old.prompt_tokens is null or new.prompt_tokens is old.prompt_tokens)
     and (old.cached_tokens is null or new.cached_tokens is old.cached_tokens)
     and (old.completion_tokens is null or new.completion_tokens is old.completion_tokens)
     and (old.reasoning_tokens is null or new.reasoning_tokens is old.reasoning_tokens)
-    and (old.cost is null or new.cost is old.cost)) is not true
+    and (old.cost is null or new.cost is old.cost)
+    and (old.cost_from is null or new.cost_from is old.cost_from)) is not true
 begin
     select raise(abort, '405 turns: the record is append-only; this value does not change any more');
 end;

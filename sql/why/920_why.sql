@@ -20,6 +20,74 @@ select
     ) as loop_id
 from runs as r;
 
+-- The settings as each turn had them: an option of its prompt, else what the first change after its packet has replaced,
+-- else what holds now. 'origin' is null where no event tells it; 'source' and 'key' name a row that says the value.
+create view _turn_settings as
+select
+    t.id as turn_id,
+    t.run_id,
+    s.name,
+    case
+        when f.value is not null then cast(f.value as text)
+        when c.id is not null then c.detail ->> '$.from'
+        else s.value
+    end as value,
+    case
+        when f.value is not null then 'prompt'
+        when c.id is null then s.origin
+        else (
+            select b.detail ->> '$.origin'
+            from events as b
+            where b.kind = 'setting.changed' and b.id <= t.seen_at and b.detail ->> '$.name' = s.name
+            order by b.id desc
+            limit 1
+        )
+    end as origin,
+    f.value is null and c.id is not null as is_past,
+    c.id as event_id,
+    s.meaning,
+    case
+        when f.value is not null then 'loop_list' when c.id is not null then 'event_list' else 'setting_list'
+    end as source,
+    case
+        when f.value is not null then json_object('run', r.alias, 'loop', l.sequence)
+        when c.id is not null then json_object('id', c.id)
+        else json_object('name', s.name)
+    end as key
+from turns as t
+join loops as l on l.id = t.loop_id
+join runs as r on r.id = t.run_id
+cross join setting_list as s
+left join json_each(l.config) as f on f.key = case s.name
+    when 'max_loop_turns' then 'max_turns'
+    when 'max_loop_seconds' then 'max_seconds'
+    when 'condense_ratio' then 'condense_ratio'
+    when 'sandbox' then 'sandbox'
+end
+left join events as c on c.id = (
+    select min(k.id)
+    from events as k
+    where k.kind = 'setting.changed' and k.id > t.seen_at and k.detail ->> '$.name' = s.name
+);
+
+-- A setting of a turn in words.
+create view _setting_words as
+select
+    turn_id, name, source, key, meaning, is_past,
+    'The setting ' || name || case is_past when 1 then ' was ' else ' is ' end || coalesce(value, 'empty')
+    || coalesce(
+        ', from: ' || case origin
+            when 'default' then 'the default of the engine'
+            when 'prompt' then 'an option of the prompt'
+            when 'user' then 'your user'
+            when 'project' then 'the project'
+            when 'file' then 'this database'
+            when 'env' then 'the environment'
+            else origin
+        end, ''
+    ) || '.' as words
+from _turn_settings;
+
 -- What each name asks about, but for the numbers of commands.
 create view _reason_names as
 select a.run, '' as name, 1 as place, 'run' as topic, '' as subject
@@ -74,7 +142,7 @@ create view reason_subjects as
 -- what it was about, an entry, a file, a setting or option, 'model', 'cost', a rule, a skill: select view, topic, subject
 -- from reason_subjects where run = 'demo' and name = 'notes.md' order by place. The name '' is the run itself. 'title' says
 -- what it is, and 'view' has the reasons: select says, source, key from turn_reasons where run = 'demo' and topic = 'turn'
--- and subject = '3' order by place.
+-- and subject = '3' order by place. 'past_view' has the reasons as of each turn, with the column 'turn'.
 select
     run, name, place, topic, subject,
     case topic
@@ -91,6 +159,11 @@ select
         when 'instructions' then 'the instructions in ' || subject
         else 'the ' || topic || ' ' || subject
     end as title,
+    case topic
+        when 'entry' then 'past_entry_reasons'
+        when 'setting' then 'past_choice_reasons'
+        when 'model' then 'past_choice_reasons'
+    end as past_view,
     case
         when topic in ('run', 'prompt') then 'prompt_reasons'
         when topic in ('setting', 'model') then 'choice_reasons'

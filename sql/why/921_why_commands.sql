@@ -187,11 +187,10 @@ where exists (select 1 from proposals as p where p.command_id = c.id and p.targe
 union all
 select
     a.run, a.subject, 37,
-    'The setting ' || s.name || ' is ' || coalesce(s.value, 'empty') || ' (' || s.origin || '): ' || s.meaning || '.',
-    'setting_list', json_object('name', s.name)
+    s.words || ' It means: ' || s.meaning || '.', s.source, s.key
 from _asked_commands as a
 join commands as c on c.id = a.command_id and c.outcome in ('repeated', 'timeout', 'overflow')
-join setting_list as s on s.name = case
+join _setting_words as s on s.turn_id = c.turn_id and s.name = case
     when c.outcome = 'repeated' then 'max_repeated_commands'
     when c.outcome = 'timeout' then case when c.action in ('get', 'search') then 'web_timeout' else 'process_timeout' end
     else 'max_entry_tokens'

@@ -162,6 +162,10 @@ select
     end
     || case
         when t.cost is null then ' To set a price: engine models add ALIAS MODEL --price IN/OUT.'
+        when t.cost_from = 'provider' then ' The provider or its model stated this cost.'
+        when t.cost_from = 'person' then ' The cost follows from the price that you had set for the model.'
+        when t.cost_from = 'list' then ' The cost follows from the price list of the library genai-prices.'
+        when t.cost_from = 'local' then ' The model ran on this machine, which costs nothing.'
         else ''
     end as words
 from turns as t;

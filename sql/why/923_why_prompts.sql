@@ -102,18 +102,17 @@ union all
 -- the limit that ended it
 select
     r.alias, cast(l.sequence as text), 35,
-    'The setting ' || n.name || ' is ' || n.value || ', from: ' || n.origin || '.',
-    'run_settings', json_object('run', r.alias, 'name', n.name)
+    n.words, n.source, n.key
 from loops as l
 join runs as r on r.id = l.run_id
 join turns as t on t.id = (select max(o.id) from turns as o where o.loop_id = l.id)
 join _turn_verdicts as v on v.turn_id = t.id
-join run_settings as n on n.run = r.alias and n.name = case v.voter
+join _setting_words as n on n.turn_id = t.id and n.name = case v.voter
     when 'turns' then 'max_loop_turns'
     when 'clock' then 'max_loop_seconds'
     when 'strikes' then 'max_strikes'
     when 'budget' then 'budget_ceiling'
-end and n.value is not null
+end
 where l.ended_at is not null
 union all
 -- who aborted it

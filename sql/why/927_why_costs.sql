@@ -46,6 +46,24 @@ from (
 )
 where place <= 3
 union all
+-- who says so
+select
+    r.alias, 'cost', '', 25,
+    case o.cost_from
+        when 'provider' then 'The provider or its model stated the cost of '
+        when 'person' then 'A price that you had set gives the cost of '
+        when 'list' then 'The price list of the library genai-prices gives the cost of '
+        else 'A model on this machine costs nothing: '
+    end || o.n || case o.n when 1 then ' answer' else ' answers' end || ', such as that of turn ' || o.turn || '.',
+    'turn_timeline', json_object('run', r.alias, 'turn', o.turn)
+from runs as r
+join (
+    select t.run_id, t.cost_from, count(*) as n, max(t.sequence) as turn
+    from turns as t
+    where t.cost_from is not null
+    group by t.run_id, t.cost_from
+) as o on o.run_id = r.id
+union all
 select
     distinct d.run, 'cost', '', 40,
     'You set the price of ' || p.model || ': $' || p.price_input || ' in and $' || p.price_output

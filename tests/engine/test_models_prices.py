@@ -108,6 +108,7 @@ def test_a_server_on_loopback_costs_nothing_unless_somebody_says_so(
     add_alias(db, "proxied", "openai/tiny", price=(1.0, 10.0, None))
     assert asked(db, monkeypatch, answering(), "proxied")[0].cost == pytest.approx(1.1)
     assert asked(db, monkeypatch, answering(cost=0.25), "proxied")[0].cost == 0.25
+    assert db.tuples("select cost_from from turns order by id") == [("local",), ("person",), ("provider",)]
 
 
 @pytest.mark.parametrize(

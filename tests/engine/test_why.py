@@ -26,6 +26,7 @@ from engine.db.missing import shown
 from engine.effects import gate
 from engine.errors import Conflict, NotFound
 from engine.history.why import Why
+from engine.models.aliases import add_alias
 
 VIEWS = ("command", "turn", "prompt", "entry", "file", "choice", "cost", "guidance")
 
@@ -39,10 +40,15 @@ def expect_reasons(db: engine.Database) -> int:
     with shown(db.connection, ["why"]):
         found = [row for view in VIEWS for row in db.rows(f"select * from {view}_reasons")]
         asked = subjects(db)
+        past = db.rows("select * from past_entry_reasons")
+        told = {(row["run"], row["turn"], row["subject"]) for row in past if row["place"] == 10}
+        assert set(db.tuples("select run, turn, path from context_at")) <= told
+        past += db.rows("select * from past_choice_reasons where turn = 1")
+        assert {row["subject"] for row in past} >= {name for (name,) in db.tuples("select name from settings")}
         assert asked - {(row["run"], row["topic"], row["subject"]) for row in found} == set()
         assert [row for row in found if not row["says"].strip()] == []
         rows: dict[tuple[str, ...], set[tuple[object, ...]]] = {}
-        for row in found:
+        for row in [*found, *past]:
             key = json.loads(row["key"])
             columns = (row["source"], *key)
             if columns not in rows:
@@ -161,11 +167,63 @@ def test_a_limit_names_its_setting_and_the_layer_of_that(db: engine.Database, tm
     ran(db, tmp_path / "work", GO_ON, GO_ON, max_turns=1)
     ended = db.why("demo")
     assert any("Turn 1: The limit of turns: stopped at the limit of 1 turn" in told for told in rows(ended, "votes"))
-    assert rows(ended, "run_settings") == ["The setting max_loop_turns is 1, from: prompt."]
+    assert "The setting max_loop_turns is 1, from: an option of the prompt." in rows(ended, "loop_list")
     db.execute("update settings set value = '7' where name = 'max_strikes'")
     told = db.why("demo", "max_strikes")
     assert told.rows[0].says == "max_strikes is 7, from: this database."
     assert rows(told, "setting_layers") == ["The layer file says 7."]
+
+
+def test_the_past_is_told_as_the_turn_had_it(db: engine.Database, tmp_path: Path) -> None:
+    answers = (
+        '<set path="known://a">one</set>' + GO_ON,
+        '<set path="known://a" visibility="archived"/>' + GO_ON,
+        GO_ON,
+    )
+    ran(db, tmp_path / "work", *answers, max_turns=3)
+    db.execute("update settings set value = '9' where name = 'max_strikes'")
+    db.execute("update settings set value = '7' where name = 'max_strikes'")
+    then, now = db.why("demo", "max_strikes", at=2), db.why("demo", "max_strikes")
+    assert then.rows[0].says == "On turn 2: The setting max_strikes was 3."
+    assert then.rows[1].says.startswith("It became 9 at ")
+    assert {row.source for row in then.rows[:2]} == {"event_list"}
+    assert now.rows[0].says == "max_strikes is 7, from: this database."
+    db.run("again", run="demo", max_turns=1)
+    told = db.why("demo", "max_strikes", at=4).rows[0].says
+    assert told == "On turn 4: The setting max_strikes is 7, from: this database."
+    db.execute("update settings set value = '3' where name = 'max_strikes'")
+    told = db.why("demo", "max_strikes", at=4).rows[0].says
+    assert told == "On turn 4: The setting max_strikes was 7, from: this database."
+    entry = [db.why("demo", "known://a", at=turn) for turn in (1, 2, 3)]
+    told_first = [next(row.says for row in each.rows if row.topic == "entry") for each in entry]
+    assert [says.partition(":")[0] for says in told_first] == [
+        "The run did not have it on turn 1.",
+        "On turn 2 it was visible",
+        "On turn 3 it was archived",
+    ]
+    assert "By the command set known://a." in rows(entry[1], "command_results")
+    assert any(row.says.startswith("It has changed since, on turn 2") for row in entry[1].rows)
+    assert "Prompt 1 was given max_turns 3." in db.why("demo", "max_turns", at=2).text
+    assert "Prompt 2 was given max_turns 1." in db.why("demo", "max_turns", at=4).text
+    with pytest.raises(NotFound, match="there is no turn 9"):
+        db.why("demo", "known://a", at=9)
+    assert expect_reasons(db) > 100
+
+
+def test_a_cost_says_where_it_comes_from(db: engine.Database, tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    used = {"prompt_tokens": 1_000_000, "completion_tokens": 0}
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": DONE, "usage": {**used, "cost": 0.25}}) + "\n")
+    (tmp_path / "b.jsonl").write_text(json.dumps({"text": DONE, "usage": used}) + "\n")
+    add_alias(db, "priced", f"scripted:{tmp_path / 'b.jsonl'}", price=(2.0, 4.0, None))
+    db.run("go", run="stated", model=f"scripted:{tmp_path / 'a.jsonl'}", root=root)
+    db.run("go", run="priced", model="priced", root=root)
+    assert db.tuples("select cost, cost_from from turns order by id") == [(0.25, "provider"), (2.0, "person")]
+    stated, priced = db.why("stated", "cost"), db.why("priced", "cost")
+    assert "The provider or its model stated the cost of 1 answer, such as that of turn 1." in stated.text
+    assert "A price that you had set gives the cost of 1 answer, such as that of turn 1." in priced.text
+    assert "The cost follows from the price that you had set for the model." in db.why("priced", 1).text
 
 
 def test_threads_grants_and_checks_are_named(db: engine.Database, tmp_path: Path) -> None:

@@ -1353,6 +1353,7 @@ CREATE TABLE turns (
     ended_at integer,
     finish_reason text,
     entry_chars integer,
+    cost_from text constraint turns_cost_from check (cost_from in ('provider', 'person', 'list', 'local')),
     constraint turns_sequence_per_run unique (run_id, sequence)
 ) strict;
 
@@ -1507,6 +1508,8 @@ CREATE INDEX idx_effects_command_id on effects (command_id);
 CREATE INDEX idx_effects_open on effects (run_id) where state in ('pending', 'started');
 
 CREATE INDEX idx_entry_chunks_run_id_entry_id on entry_chunks (run_id, entry_id, id);
+
+CREATE INDEX idx_events_settings on events (id) where kind = 'setting.changed';
 
 CREATE INDEX idx_file_modes_command_id on file_modes (command_id) where command_id is not null;
 
@@ -2042,6 +2045,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _passage_rooms (turn_id, bytes)
 -- view _passages (turn_id, ordinal, path, body, quotes)
 -- view _past_edits (run_id, command_id, action, path, turn, edit_id, child_id)
+-- view _past_entries (run, turn, source, source_id, seen_at, entry_id, path, kind, visibility, state, began, is_now)
 -- view _pending_effects (effect_id, run_id, turn_id, command_id, kind, detail, state, identity, body, root, action, max_output)
 -- view _perform_by_rules (command_id)
 -- view _perform_command (command_id)
@@ -2181,6 +2185,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _set_layer (name, layer, value, source, confirmed)
 -- view _setting_defaults (name, value, kind, least, most, needed, meaning)
 -- view _setting_outcomes (name, origin, value, source, default)
+-- view _setting_words (turn_id, name, source, key, meaning, is_past, words)
 -- view _settle_proposal (proposal_id, decision, body, reason)
 -- view _share_file (run_id, path)
 -- view _share_known (run_id)
@@ -2283,6 +2288,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _turn_pairs (run, from_turn, to_turn, path, visibility_before, visibility, content_before, content, state_before, state, outcome_before, outcome, attributes_before, attributes)
 -- view _turn_records (turn_id, record)
 -- view _turn_sections (turn_id, name, role, source, template, live, cached, stamps)
+-- view _turn_settings (turn_id, run_id, name, value, origin, is_past, event_id, meaning, source, key)
 -- view _turn_steps (turn_id, step, steps, steps_left, is_given, prompt)
 -- view _turn_tools (turn_id, ordinal, name, description, schema)
 -- view _turn_verdicts (turn_id, voter, vote, status, reason, answer)
@@ -2407,6 +2413,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view open_work (run, loop, state, waits_for, what, turn, prompt, began_at, holder, lease_expires_at)
 -- view packet_pictures (run, turn, ordinal, path, line, sha256, tokens, is_sent, fault)
 -- view packet_texts (run, turn, role, sha256, body, ordinal, sent_at)
+-- view past_choice_reasons (run, turn, topic, subject, place, says, source, key)
+-- view past_entry_reasons (run, turn, topic, subject, place, says, source, key)
 -- view past_turns (run, turn, source, run_id, source_id, turn_id, seen_at, created_at)
 -- view plan_steps (run, plan, line, depth, number, status, body)
 -- view plans (run, plan, title, status, settled, steps, next_line, next_step, is_shown, visibility, chars, turn)
@@ -2419,7 +2427,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view prompt_reasons (run, topic, subject, place, says, source, key)
 -- view prompt_summaries (run, loop, status, prompt, answer, turns, ended_at)
 -- view provider_defaults (provider, model, is_set)
--- view reason_subjects (run, name, place, topic, subject, title, view)
+-- view reason_subjects (run, name, place, topic, subject, title, past_view, view)
 -- view refused_answers (run, loop, turn, attempt, place, fault)
 -- view results_in_full (run, turn, tokens, path, body)
 -- view resumable_runs (run_id, run, status, step)
@@ -2903,6 +2911,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger settings__guard_value on settings
 -- trigger settings__keep_default on settings
 -- trigger settings__keep_layer on settings
+-- trigger settings__record_change on settings
 -- trigger step_runs__guard_transition on step_runs
 -- trigger step_runs__keep_fixed on step_runs
 -- trigger step_runs__keep_keys on step_runs

@@ -29,6 +29,10 @@ def why(
             autocompletion=complete_reason,
         ),
     ] = None,
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="N", min=1, help="Explain an entry, setting, option or model as turn N had it."),
+    ] = None,
     rows: Annotated[
         bool, typer.Option("--rows", help="Show the SQL statement and the row behind each reason.")
     ] = False,
@@ -48,10 +52,11 @@ def why(
       engine why demo 3
       engine why demo notes.md --rows
       engine why demo max_strikes
+      engine why demo notes.md --at 3
       engine why demo model --json
     """
     with open_to_read(db) as database:
-        found = database.why(run_or_latest(database, run), name)
+        found = database.why(run_or_latest(database, run), name, at=at)
     if as_json:
         from dataclasses import asdict
 

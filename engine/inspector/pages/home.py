@@ -122,18 +122,22 @@ def chosen_of(asked: dict[str, str]) -> dict[str, str]:
     return {name: value for name in FILTERS if (value := text(asked, name))}
 
 
+def is_flat(chosen: dict[str, str]) -> bool:
+    """Whether runs that others gave work to are listed among all, because something is looked for."""
+    return any(name in chosen for name in _NARROWING)
+
+
 def matching(db: Database, chosen: dict[str, str], most: int, skip: int = 0) -> list[tuple[int, int, int]]:
     """The runs that fit: number, how many fit in all, and when each was updated, the latest first."""
     given = {name: chosen.get(name) for name in FILTERS if name != "q"}
-    flat = any(name in chosen for name in _NARROWING)
     like = pattern(chosen.get("q"))
-    return db.tuples(_FITS, {**given, "like": like, "flat": flat, "most": most, "skip": skip})
+    return db.tuples(_FITS, {**given, "like": like, "flat": is_flat(chosen), "most": most, "skip": skip})
 
 
 def listed(db: Database, numbers: list[int], chosen: dict[str, str]) -> list[dict[str, Any]]:
     """What the list says of these runs, each with those that are folded below it."""
     runs = [dict(run) for run in db.rows(_RUNS, {"ids": json.dumps(numbers)})]
-    folds = [] if any(name in chosen for name in _NARROWING) else [run["run"] for run in runs if run["below"]]
+    folds = [] if is_flat(chosen) else [run["run"] for run in runs if run["below"]]
     below: dict[str, list[Any]] = {}
     for row in db.rows(_BELOW, {"tops": json.dumps(folds)}) if folds else []:
         below.setdefault(row["top"], []).append(row)

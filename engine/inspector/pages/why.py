@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import NotFound
 
-from .asked import run_of, text
+from .asked import run_of, text, whole
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def page(db: Database, asked: dict[str, str]) -> dict[str, Any]:
     """The answer to the question about `name`, by what it is about."""
     run = run_of(db, asked)
-    name = text(asked, "name")
+    name, at = text(asked, "name"), whole(asked, "at", 0) or None
     try:
-        found = db.why(run["run"], name)
+        found = db.why(run["run"], name, at=at)
     except NotFound as error:
-        return {"run": run, "name": name or "", "groups": [], "problem": error.message}
+        return {"run": run, "name": name or "", "at": at, "groups": [], "problem": error.message}
     groups = [(about, list(rows)) for about, rows in groupby(found.rows, key=lambda reason: reason.about)]
-    return {"run": run, "name": name or "", "groups": groups, "problem": None}
+    return {"run": run, "name": name or "", "at": at, "groups": groups, "problem": None}
