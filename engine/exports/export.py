@@ -5,7 +5,6 @@ spec: @export
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from engine.db.one_state import one_state
 from engine.errors import Conflict, NotFound
 
 from . import csv_folder, datasette, duck
+from .making import making, remove_left
 from .tables import chosen
 
 if TYPE_CHECKING:
@@ -36,8 +36,9 @@ def export_views(db: Store, form: str, target: Path, names: Sequence[str] | None
     if target.exists() or target.is_symlink():
         raise Conflict(f"{target}: exists already; name a new {'file' if form in _FILES else 'folder'}")
     try:
-        with tempfile.TemporaryDirectory(prefix=".engine-export-", dir=target.parent) as made_in:
-            made = Path(made_in, "made")
+        remove_left(target.parent)
+        with making(target.parent) as made_in:
+            made = made_in / "made"
             with one_state(db):
                 if form in _FILES:
                     counts = _FILES[form](db, views, made)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
 import sys
 from datetime import date, datetime
 from pathlib import Path
@@ -208,6 +209,31 @@ def test_nothing_is_left_where_it_fails(db: engine.Database, tmp_path: Path, mon
     with pytest.raises(EngineError, match=r"DuckDB is not installed; pip install 'engine\[export\]' brings it"):
         export_views(db, "parquet", tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith("t.db")) == ["link", "there"]
+
+
+def test_what_a_killed_export_has_left_is_removed_by_the_next(db: engine.Database, tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom engine.exports.making import making\n"
+        "with making(Path(sys.argv[1])) as place:\n (place / 'made').mkdir()\n print(place, flush=True)\n sys.stdin.read()\n"
+    )
+    places, makers = [], []
+    for _ in range(2):
+        maker = subprocess.Popen(
+            [sys.executable, "-c", program, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert maker.stdout
+        places.append(Path(maker.stdout.readline().strip()))
+        makers.append(maker)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "text").write_text("mine")
+    (tmp_path / ".engine-export-link").symlink_to(tmp_path / "mine")
+    makers[0].kill()
+    makers[0].communicate()
+    export_views(db, "csv", tmp_path / "out", ["run_overview"])
+    assert [place.is_dir() for place in places] == [False, True]
+    assert (tmp_path / "mine" / "text").read_text() == "mine"
+    makers[1].communicate("")
+    assert not places[1].exists()
 
 
 def test_the_command_writes_one_form(file: Path, tmp_path: Path) -> None:
