@@ -29,7 +29,7 @@ from rooms import ROOT, contract, rooms, section
 import engine
 
 SPEC = ROOT / "SPEC.md"
-LINES, GUIDE_LINES = 2000, 464
+LINES, GUIDE_LINES = 2000, 490
 """The most lines of SPEC.md, and of the guide in it."""
 ALONE = ("099", "986")
 """Files of modules that their sections of SPEC.md have no heading for: offers, and guards of the record."""

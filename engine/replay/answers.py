@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -11,7 +12,8 @@ from engine.functions.limits import Stopped
 from engine.models import resolve_model
 from engine.models.app_models import AppModels
 from engine.models.protocol import Completion, ModelError, Request, Usage, category_of_status
-from engine.models.replay import without_budget, without_times
+from engine.models.replay import without_budget
+from engine.models.replay import without_times as _without_times
 from engine.packets.differences import packet_differences
 
 from .results import Difference
@@ -45,6 +47,7 @@ _HAS_COME = """
         end
 """
 """Whether a packet was made, or what an answer said is done."""
+_UNDO = re.compile(r"(log://undo/)\d+")
 _PATIENCE_S = 2.0
 """How long an answer waits for another one; the record may not tell of what came between."""
 _LOOK_S = 0.002
@@ -174,6 +177,13 @@ def packet_difference(
     if found is not None and found.section == "budget" and _only_times(before, after):
         return None
     return found and Difference("packet", run, turn, f"{found.role}: {found.section}", found.diff)
+
+
+def without_times(text: str) -> str:
+    """A text without the times and durations that the engine writes, and without the numbers of undos: no two files have
+    these in common.
+    """
+    return _UNDO.sub(r"\1·", _without_times(text))
 
 
 def _only_times(before: list[tuple[str, str]], after: list[tuple[str, str]]) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.functions.edits.comparison import edit_diff
-from engine.models.replay import without_times
 
-from .answers import packet_difference
+from .answers import packet_difference, without_times
 from .results import Difference
 
 if TYPE_CHECKING:
@@ -47,16 +46,17 @@ _ENTRIES = """
     join entries as e on e.id = v.entry_id
     left join contents as b on b.id = v.content_id
     where v.run_id = ? and e.kind <> 'file'
-    order by e.path
+    order by e.id
 """
 _FIELDS = ("path", "destination", "state", "outcome", "message", "body")
 
 
 class Comparison:
-    """Compares the runs of a replay with those of `recording`, from the turn `first` of the run on."""
+    """Compares the runs of a replay from `top` down with those of `recording`, from the turn `first` of its run on."""
 
-    def __init__(self, recording: Recording, first: int) -> None:
+    def __init__(self, recording: Recording, first: int, top: str) -> None:
         self._recording = recording
+        self._top = top
         self._db = recording.db
         self._first = first
         self.turns = 0
@@ -64,7 +64,10 @@ class Comparison:
 
     def first_difference(self, *, whole: bool) -> Difference | None:
         """The first difference. What is not `whole` was stopped on purpose: what is missing at its end is none."""
-        for row in self._db.rows(_RUNS, (self._recording.run,)):
+        rows = self._db.rows(_RUNS, (self._top,))
+        if not rows and whole:
+            return Difference("turn", self._top, 1, f"the replay has no run {self._top}", "")
+        for row in rows:
             if difference := self._of_run(row["run"], row["run_id"], whole=whole):
                 return difference
         return None
@@ -109,7 +112,7 @@ class Comparison:
         return None
 
     def _of_entries(self, run: str, run_id: int, recorded: int, turn: int) -> Difference | None:
-        before, after = ({row["path"]: row for row in self._db.rows(_ENTRIES, (each,))} for each in (recorded, run_id))
+        before, after = (_named(self._db.rows(_ENTRIES, (each,))) for each in (recorded, run_id))
         for path in sorted(before.keys() | after.keys()):
             old, new = _entry(before.get(path)), _entry(after.get(path))
             if old != new:
@@ -120,6 +123,16 @@ class Comparison:
 _SEQUENCES = "select sequence from turns where run_id = ? order by sequence"
 _OPEN = "select 1 from loops where run_id = ? and status in (100, 102)"
 _PACKET = "select role, body from packet_texts where run = ? and turn = ? order by ordinal"
+
+
+def _named(rows: list[Row]) -> dict[str, Row]:
+    """The entries by their paths; of those that bear the number of an undo the first, the second and so on."""
+    named: dict[str, Row] = {}
+    for row in rows:
+        path = without_times(row["path"])
+        same = sum(each.startswith(path) for each in named) if path != row["path"] else 0
+        named[f"{path} ({same + 1})" if same else path] = row
+    return named
 
 
 def _pairs(before: list[Row], after: list[Row]) -> list[tuple[Any, Any]]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from engine.effects.functions import keep_entries
+from engine.effects.functions import keep_entries, keep_pictures
 from engine.errors import EngineError
 from engine.tools.results import Entry
 
@@ -54,7 +54,7 @@ class Effects:
     def result(self, effect: dict[str, Any], /) -> Result | None:
         """The recorded end of an effect; None where it is performed.
 
-        A command that was not recorded fails, and what was stored of pictures cannot be brought back: `EngineError` (422).
+        A command that was not recorded fails. Raises `EngineError` (422) if the bytes of a picture are gone.
         """
         if effect["kind"] in _REAL or (self._live and effect["kind"] == "process"):
             return None
@@ -138,9 +138,18 @@ class Effects:
         for row in self._recording.brought(at["run"], at["turn"]):
             attributes = json.loads(row["attributes"] or "{}")
             if "sha256" in attributes and "picture" in attributes:
-                raise EngineError(
-                    f"run {self._recording.run}: cannot be replayed: a tool of turn {at['turn']} brought a picture", 422
-                )
-            if not {"stub", "fetched_at"} & attributes.keys():
+                self._bring_picture(at, effect, row["path"], attributes["sha256"])
+            elif not {"stub", "fetched_at"} & attributes.keys():
                 entries.append(Entry(row["path"], row["body"] or "", row["visibility"]))
         keep_entries(self._recording.db, effect, entries)
+
+    def _bring_picture(self, at: Row, effect: dict[str, Any], path: str, sha256: str) -> None:
+        """Store a picture that a tool brought, from the bytes that the file keeps of it."""
+        body = self._recording.db.value("select body from pictures where sha256 = ?", (sha256,))
+        if body is None:
+            raise EngineError(
+                f"run {self._recording.run}: cannot be replayed: the picture that a tool of turn {at['turn']} brought is "
+                "not in the file any more",
+                422,
+            )
+        keep_pictures(self._recording.db, effect, {path: body})

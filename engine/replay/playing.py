@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.driving.loop import GOES_ON, Driver
 from engine.driving.model_choice import choose_model
-from engine.errors import NotFound
+from engine.errors import EngineError, NotFound
 
 from .answers import Answers
 from .comparison import Comparison
@@ -65,7 +65,10 @@ _ONCE = ("root", "fork", "at", "project")
 
 
 class Player:
-    """Runs `run` of the file that `db` has open again, from its turn `at` or from where it began."""
+    """Runs `run` of the file that `db` has open again, from its turn `at` or from where it began.
+
+    `only` is a run below it: then that one is compared, and those below it.
+    """
 
     def __init__(
         self,
@@ -78,8 +81,10 @@ class Player:
         model: str | None = None,
         prompt: str | None = None,
         live: bool = False,
+        only: str | None = None,
     ) -> None:
         self.db = db
+        self._only = only or run
         self.recording = Recording(db, run, run_id)
         self.recording.expect_replayable()
         self._run = run
@@ -88,6 +93,8 @@ class Player:
         self._live = live
         self._loops = db.rows(_LOOPS, (run_id,))
         self._first = self._first_turn(at)
+        if self._forks():
+            self.recording.expect_nothing_taken_back(self._first)
         self._folder = Folder(self.recording, place)
         self._given: set[int] = set()
         self._is_unfinished = False
@@ -124,6 +131,7 @@ class Player:
         """Give the run its prompts again, drive it, and compare."""
         loops = [row for row in self._loops if row["first"] >= self._first]
         for loop in loops:
+            self._take_back_before(loop)
             if self._answers.parted is None:
                 self._bring(loop["first"])
             self._give(loop)
@@ -166,7 +174,9 @@ class Player:
     def _finish(self) -> None:
         """Do what was asked of the run after its last turn, prompts excepted."""
         for request in self.recording.requests:
-            if request["turn"] is None and not (request["path"] or "").startswith("run://"):
+            if request["turn"] is None and request["action"] in ("undo", "redo"):
+                self._take_back(request)
+            elif request["turn"] is None and not (request["path"] or "").startswith("run://"):
                 self._ask(request)
 
     def _forks(self) -> bool:
@@ -202,6 +212,27 @@ class Player:
             attributes=json.dumps(attributes),
             **{name: value for name, value in columns.items() if value is not None},
         )
+
+    def _take_back_before(self, loop: Row) -> None:
+        """Take back what was taken back before a loop, before the folder is brought to where the loop began."""
+        is_first = loop["first"] == self._first
+        for request in self.recording.requests:
+            is_due = request["turn"] is not None and request["turn"] <= loop["first"]
+            if request["action"] in ("undo", "redo") and is_due and not is_first and request["id"] not in self._given:
+                self._take_back(request)
+
+    def _take_back(self, request: Row) -> None:
+        """Take edits back again, in the scratch folder."""
+        from engine.history.undo import undo
+
+        self._given.add(request["id"])
+        said = json.loads(request["attributes"])
+        try:
+            undo(self.db, self._run, said["turn"], redo=request["action"] == "redo", by=said["by"])
+        except EngineError as error:
+            self._answers.refusal = EngineError(
+                f"run {self._run}: cannot be replayed from turn {self._first}: {error.message}", 422
+            )
 
     def _body(self, request: Row) -> str | None:
         if self._prompt is None or request["body"] is None or not (request["path"] or "").startswith("run://"):
@@ -277,13 +308,14 @@ class Player:
 
     def _compared(self) -> Replay:
         answers = self._answers
-        comparison = Comparison(self.recording, self._first)
+        comparison = Comparison(self.recording, self._first, self._only)
         whole = answers.difference is None and answers.parted is None and not self._is_unfinished
         difference: Difference | None = comparison.first_difference(whole=whole)
-        row = self.db.row(_LAST, (self._run,)) or {"status": 0, "answer": None}
-        costs = [self.db.value(_COSTS, {"top": top, "first": self._first}) for top in (self._run, self._top)]
+        row = self.db.row(_LAST, (self._only,)) or {"status": 0, "answer": None}
+        recorded = f"{RECORDED}{self.recording.id_of(self._only)}"
+        costs = [self.db.value(_COSTS, {"top": top, "first": self._first}) for top in (self._only, recorded)]
         return Replay(
-            self._run,
+            self._only,
             comparison.turns,
             answers.difference or difference,
             row["status"],

@@ -178,7 +178,14 @@ _ABORTED = """
     order by a.level desc
     limit 1
 """
-_TOUCHES_OTHERS = "select action from commands where run_id = ? and action in ('undo', 'redo', 'rewind') limit 1"
+_TAKES_BACK_A_REWIND = """
+    select 1
+    from undone_edits as u
+    left join undone_edits as i on i.command_id = u.undone_id
+    join rewinds as w on w.command_id = coalesce(i.undone_id, u.undone_id)
+    where ? in (w.run_id, w.from_run_id)
+    limit 1
+"""
 
 
 class Moment(NamedTuple):
@@ -308,22 +315,29 @@ class Recording:
         if reason := self._obstacle():
             raise EngineError(f"run {self.run}: cannot be replayed: {reason}", 422)
 
+    def expect_nothing_taken_back(self, first: int) -> None:
+        """Raise `EngineError` (422) for a run of whose past edits were taken back: a fork is told of that at other turns."""
+        undone = "select 1 from undone_edits as u join _run_lines as l on l.source_id = u.run_id where l.run_id = ?"
+        if self.db.has("undo") and self.db.value(undone, (self.run_id,)):
+            raise EngineError(
+                f"run {self.run}: cannot be replayed from turn {first}: edits before it were taken back; replay the whole "
+                "run",
+                422,
+            )
+
     def _obstacle(self) -> str | None:
         value = self.db.value
-        parent = "select r.alias from children as c join runs as r on r.id = c.parent_run_id where c.run_id = ?"
-        if above := value(parent, (self.run_id,)):
-            return f"it works for run {above}; replay that one, which replays its children too"
         gone = (
             "select t.sequence from turns as t where t.run_id = ? and t.phase = 'judged' and t.seen_at is not null "
             "and not exists (select 1 from packets as p where p.turn_id = t.id) limit 1"
         )
         if (turn := value(gone, (self.run_id,))) is not None:
             return f"the packet of turn {turn} is not in the file any more"
-        if action := value(_TOUCHES_OTHERS, (self.run_id,)):
-            return f"somebody took back a part of it ({action}), which changes files outside of its turns"
+        if self.db.has("undo") and value(_TAKES_BACK_A_REWIND, (self.run_id,)):
+            return "a rewind of it was taken back, which swapped its turns with those of another run"
         job = "select 1 from effects where run_id = ? and kind = 'process' and detail ->> '$.background' is not null"
         if value(job, (self.run_id,)):
-            return "it ran commands in the background, and when their output arrived is not recorded"
+            return "it ran commands in the background, whose output came between the steps of its turns"
         return None
 
 

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 _TEXT = "a text or None"
 
 
+_TOP = """
+    select r.alias as run, r.id as run_id
+    from children as c
+    join runs as r on r.id = c.root_run_id
+    where c.run_id = ?
+"""
+
+
 class Replays(Handle):
     """The method of `Database` that replays runs."""
 
@@ -37,7 +45,8 @@ class Replays(Handle):
         """Run a run again in a copy of this file and a scratch folder, and name the first difference from its record.
 
         Answers of models, decisions, and what came of processes, pages and tools are those of the record. With `at` it
-        begins with the prompt that had that turn. With `model` that model is asked from turn `at` on; with `prompt` the
+        begins with the prompt that had that turn. Of a run below another one that one is replayed, and only the run itself
+        and those below it are compared. With `model` that model is asked from turn `at` on; with `prompt` the
         first prompt is another one, and the run's own model is asked as soon as a packet differs. With `live` processes
         run, in a sandbox. `keep` is a name: the replayed run is kept in this file under it; nothing else is written to it.
 
@@ -46,7 +55,7 @@ class Replays(Handle):
         `EngineError` (422) for a run that cannot be replayed, and says why.
         """
         from engine.driving.prompts import check_name
-        from engine.errors import Conflict, PermissionDenied, ValidationError
+        from engine.errors import Conflict, EngineError, PermissionDenied, ValidationError
 
         from .playing import Player
         from .recording import run_id_of
@@ -62,6 +71,14 @@ class Replays(Handle):
         run_id = run_id_of(self, run)
         if keep is not None and self.value("select 1 from runs where alias = ?", (keep,)):
             raise Conflict(f"run {keep!r}: already exists; choose another name")
+        if (top := self.row(_TOP, (run_id,))) is not None:
+            if at is not None or model is not None or prompt is not None or keep is not None:
+                raise EngineError(
+                    f"run {run}: cannot be replayed on another line: it works for run {top['run']}; replay that one so",
+                    422,
+                )
+            with scratch(self, top["run"]) as (copy, folder):
+                return Player(copy, folder, top["run"], top["run_id"], live=live, only=run).play()
         named = self.app_models.name(model)
         with scratch(self, run) as (copy, folder):
             done = Player(copy, folder, run, run_id, at=at, model=named, prompt=prompt, live=live).play()
@@ -81,4 +98,6 @@ class Replays(Handle):
         with tempfile.TemporaryDirectory(prefix="engine-replay-") as folder:
             file = Path(folder) / "run.jsonl"
             write_run(copy, keep, file)
-            return replace(done, kept=import_run(self, file, name=keep, trust=True))
+            kept = import_run(self, file, name=keep, trust=True)
+        self.insert("verb_describe_run", run=kept, title=f"replay of {done.run}")
+        return replace(done, kept=kept)

@@ -20,6 +20,7 @@ from delegating import Cast, gives
 from driving import DONE, GO_ON, script
 from engine_cli import engine as command
 from sandboxed import require_sandbox
+from test_pictures_sent import png
 
 import engine
 from engine import Conflict, EngineError, NotFound, PermissionDenied, ValidationError
@@ -114,8 +115,13 @@ def test_children_are_replayed_in_the_order_in_which_they_ended(db: engine.Datab
     assert db.run("Work", model=cast, run="demo", root=workspace_dir, yolo=True, max_depth=1).status == 200
     done = db.replay("demo")
     assert (done.difference, done.turns) == (None, 5)
-    with pytest.raises(EngineError, match="cannot be replayed: it works for run demo"):
-        db.replay("demo-1")
+    alone = [db.replay(run) for run in ("demo-1", "demo-2")]
+    assert [(each.run, each.difference, each.turns, each.status) for each in alone] == [
+        ("demo-1", None, 1, 200),
+        ("demo-2", None, 2, 200),
+    ]
+    with pytest.raises(EngineError, match="on another line: it works for run demo"):
+        db.replay("demo-1", prompt="Else")
 
 
 def test_an_abort_is_replayed(db: engine.Database) -> None:
@@ -226,6 +232,13 @@ def test_another_model_parts_the_paths_and_is_kept(demo: engine.Database, tmp_pa
     assert not (Path(demo.value("select root from projects where root is not null")) / "new.md").exists()
     kept = demo.rows("select action, path from commands as c join runs as r on r.id = c.run_id where r.alias = 'other'")
     assert {"action": "set", "path": "new.md"} in kept
+    assert demo.value("select title from run_overview where run = 'other'") == "replay of demo"
+    demo.replay("demo", at=5, model=other, keep="later")
+    seal = "select digest from turn_records where run = 'demo' and turn = 4"
+    assert demo.value("select substr(record, 14, 64) from turn_records where run = 'later' and turn = 5") == demo.value(
+        seal
+    )
+    assert demo.verify().faults == []
     with pytest.raises(Conflict, match="already exists"):
         demo.replay("demo", keep="other")
 
@@ -271,9 +284,55 @@ def test_what_is_asked_wrongly_is_refused(demo: engine.Database, tmp_path: Path)
     with pytest.raises(TypeError):
         demo.replay("demo", at="1")  # type: ignore[arg-type]
     demo.rewind("demo", 6)
-    with pytest.raises(EngineError, match="somebody took back a part of it") as refused:
+    demo.undo("demo")
+    with pytest.raises(EngineError, match="a rewind of it was taken back") as refused:
         demo.replay("demo")
     assert refused.value.status == 422
+
+
+def test_edits_that_were_taken_back_are_taken_back_again(
+    db: engine.Database, workspace_dir: Path, tmp_path: Path
+) -> None:
+    answers = (
+        f'<get path="notes.md"/>{GO_ON}', f"{EDIT}{GO_ON}", f'<set path="new.md">new</set>{GO_ON}', DONE,
+        f'<get path="notes.md"/>{GO_ON}', DONE, DONE,
+    )  # fmt: skip
+    db.run("Work", run="demo", model=script(tmp_path, *answers), root=workspace_dir, yolo=True)
+    assert db.undo("demo").files
+    assert db.undo("demo", turn=2).files
+    assert db.undo("demo", redo=True).files
+    db.run("And now?", run="demo")
+    db.undo("demo")
+    assert "8080" in (workspace_dir / "notes.md").read_text()
+    db.run("Well?", run="demo")
+    assert db.replay("demo").difference is None
+    assert "8080" in (workspace_dir / "notes.md").read_text()
+    with pytest.raises(EngineError, match="from turn 5: edits before it were taken back; replay the whole run"):
+        db.replay("demo", at=5)
+
+
+def test_a_run_that_was_rewound_is_replayed_from_there(
+    db: engine.Database, workspace_dir: Path, tmp_path: Path
+) -> None:
+    answers = (f'<get path="notes.md"/>{GO_ON}', f"{EDIT}{GO_ON}", DONE, f'<get path="notes.md"/>{GO_ON}', DONE)
+    db.run("Work", run="demo", model=script(tmp_path, *answers), root=workspace_dir, yolo=True)
+    db.rewind("demo", 2, files=True)
+    db.run("And now?", run="demo")
+    found = [db.replay(run) for run in ("demo", "demo.1")]
+    assert [(each.difference, each.turns) for each in found] == [(None, 2), (None, 3)]
+
+
+def test_pictures_of_tools_are_brought_back(tmp_path: Path) -> None:
+    def shot() -> Any:
+        """Take a picture."""
+        return [engine.Picture(png(9, 9)), "done"]
+
+    with engine.open(tmp_path / "t.db", tools=[shot]) as db:
+        model = Cast({"demo": ["<shot/>" + GO_ON, GO_ON, DONE]})
+        assert db.run("Work", run="demo", model=model).status == 200
+        assert db.value("select count(*) from packet_pictures") > 0
+    with engine.open(tmp_path / "t.db", read_only=True) as db:
+        assert db.replay("demo").difference is None
 
 
 def test_a_handle_for_reading_replays_the_record_alone(db: engine.Database, in_folder: None, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ spec: @seals
 from __future__ import annotations
 
 import random
+import re
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ import apsw
 import pytest
 from campaign import CAMPAIGN
 from every_run import every_run
+from rooms import ROOT
 
 import engine
 from engine.history.seals import SealFault
@@ -40,6 +43,8 @@ SEALED = {
     "turn_seals": "digest previous answered",
 }
 """The columns that a record has, or that its chain has."""
+TEXTS = ("chunk_lists", "chunks", "contents")
+"""The tables that the texts of packets and of proposed files lie in."""
 ROWS = {
     "turns": "select id from turns where phase = 'judged' and response is not null order by id",
     "packets": "select p.id from packets as p join turn_seals as s on s.turn_id = p.turn_id order by p.id",
@@ -155,18 +160,18 @@ def test_what_is_removed_is_found(path: Path, what: str, told: str) -> None:
 
 
 def test_changed_bytes_are_found(path: Path) -> None:
-    """Any byte of the sealed rows, as a raw tool changes it: found, unless what is read is the same as before."""
+    """Any byte of the sealed rows and of the packets, as a raw tool changes it: found, unless what is read is as before."""
     whole, chosen = path.read_bytes(), random.Random(7)
     before = _read(path)
     with closing(apsw.Connection(str(path))) as connection:
         size = int(connection.pragma("page_size"))
-        names = ", ".join(f"'{table}'" for table in SEALED)
+        names = ", ".join(f"'{table}'" for table in (*SEALED, *TEXTS))
         pages = [row[0] for row in connection.execute(f"select pageno from dbstat where name in ({names})")]
     changed = 0
     for _ in range(CAMPAIGN or 60):
         at = (chosen.choice(pages) - 1) * size + chosen.randrange(size)
         damaged = bytearray(whole)
-        damaged[at] ^= 1 << chosen.randrange(8)
+        damaged[at] ^= chosen.randrange(1, 256)
         path.write_bytes(damaged)
         if _read(path) == before:
             continue
@@ -175,6 +180,14 @@ def test_changed_bytes_are_found(path: Path) -> None:
             assert faults(path), f"byte {at}"
     path.write_bytes(whole)
     assert changed > 10
+
+
+READ = (
+    "select k.run, k.turn, k.ordinal, k.body from packet_texts as k join runs as r on r.alias = k.run "
+    "join turns as t on t.run_id = r.id and t.sequence = k.turn join turn_seals as s on s.turn_id = t.id",
+    "select p.id, c.body from proposals as p join contents as c on c.id = p.content_id "
+    "join commands as m on m.id = p.command_id join turn_seals as s on s.turn_id = m.turn_id",
+)
 
 
 def _read(path: Path) -> list[Any] | None:
@@ -187,7 +200,7 @@ def _read(path: Path) -> list[Any] | None:
                     f"select {', '.join(columns.split())} from {table} where rowid in ({ROWS[table]})"
                 ).fetchall()
                 for table, columns in SEALED.items()
-            ]
+            ] + [connection.execute(text).fetchall() for text in READ]
     except sqlite3.Error:
         return None
 
@@ -202,6 +215,45 @@ def test_a_stock_reader_and_sha256sum_find_the_seals(path: Path) -> None:
         assert told.split()[0].decode() == digest
     previous = {record[13:77] for record, _ in rows}
     assert previous - {"0" * 64} <= {digest for _, digest in rows}
+
+
+def audited(path: Path, run: str) -> list[str]:
+    """What the script of the guide says of a run."""
+    script = re.search(
+        r"^```sh\n(# audit\.sh .*?)^```$", (ROOT / "SPEC.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    assert script
+    done = subprocess.run(
+        ["sh", "-c", script[1], "audit.sh", path.name, run],
+        cwd=path.parent,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    return (done.stdout + done.stderr).splitlines()
+
+
+def test_an_auditor_needs_no_engine(path: Path) -> None:
+    if shutil.which("sqlite3") is None:
+        pytest.skip("there is no sqlite3 shell")
+    with engine.open(path, read_only=True) as db:
+        seal = db.value("select digest from sealed_runs where run = 'history'")
+        forks = [run for (run,) in db.tuples("select alias from runs where forked_at > 1 limit 1")]
+    for run in ("history", *forks):
+        told = audited(path, run)
+        assert len(told) == 1, told
+    assert audited(path, "history") == [f"the last seal of history: {seal}"]
+    with forging(path) as connection:
+        connection.execute("update turns set response = response || ' ' where run_id = 1 and sequence = 3")
+        connection.execute("update turns set sequence = -4 where run_id = 1 and sequence = 4")
+    told = audited(path, "demo")
+    assert "turn 3 was changed" in told
+    assert "turn 5 does not continue the turn before" in told
+    with forging(path) as connection:
+        connection.execute("update contents set body = 'forged' || substr(body, 7) where length(body) > 20")
+        connection.execute("update chunks set head = replace(head, 'e', 'x')")
+    assert any("packet-2-1: FAILED" in line for line in audited(path, "demo"))
 
 
 def test_views_of_another_build_prove_nothing(path: Path) -> None:
