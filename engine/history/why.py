@@ -54,6 +54,12 @@ class Reason:
     source: str
     key: dict[str, Any]
 
+    @property
+    def statement(self) -> str:
+        """The statement that selects the row."""
+        tests = [f"{column} is {_literal(value)}" for column, value in self.key.items()]
+        return " ".join(("select * from", self.source, "where", " and ".join(tests)))
+
 
 @dataclass(frozen=True)
 class Why:
@@ -92,6 +98,12 @@ class Reasons(Handle):
             if not found:
                 raise NotFound(f"run {run!r}: there is nothing to say of {asked!r}; {_nearest(ask, run, asked)}")
         return Why(run, asked, _text(found), found)
+
+
+def _literal(value: object) -> str:
+    if value is None:
+        return "null"
+    return str(value) if isinstance(value, int | float) else "'" + str(value).replace("'", "''") + "'"
 
 
 def _reasons(ask: _Ask, run: str, name: str, at: int | None) -> Iterator[Reason]:

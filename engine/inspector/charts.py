@@ -20,7 +20,7 @@ def bars(values: Sequence[Number], labels: Sequence[str], told: str, kind: str =
     """A bar for each value, with a label that a pointer shows; `told` says what the chart is about."""
     most = max((value or 0 for value in values), default=0) or 1
     drawn = [
-        _bar(at, (value or 0) / most, "" if value is None else label)
+        _bar(at, (value or 0) / most, "" if value is None else label, _width(len(values)))
         for at, (value, label) in enumerate(zip(values, labels, strict=True))
     ]
     return _chart(len(values), told, kind, Markup("").join(drawn))
@@ -30,7 +30,7 @@ def marks(values: Sequence[Number], labels: Sequence[str], told: str, kind: str 
     """A mark wherever a value is not 0."""
     most = max((value or 0 for value in values), default=0) or 1
     drawn = [
-        _bar(at, 0.3 + 0.7 * value / most, label)
+        _bar(at, 0.3 + 0.7 * value / most, label, _width(len(values)))
         for at, (value, label) in enumerate(zip(values, labels, strict=True))
         if value
     ]
@@ -125,12 +125,17 @@ def spark(values: Sequence[Number], told: str) -> Markup:
     ).format(told, line)
 
 
-def _bar(at: int, part: float, label: str) -> Markup:
+def _width(columns: int) -> float:
+    """How wide a bar is: of few bars each takes a small part of its column."""
+    return _STEP * (0.8 if columns > 24 else 0.5 if columns > 8 else 0.25)
+
+
+def _bar(at: int, part: float, label: str, width: float) -> Markup:
     height = 0 if part <= 0 else max(part * (_HEIGHT - 1), 1.5)
     return Markup(
         '<g><rect class="hit" x="{}" y="0" width="{}" height="{}"/>'
-        '<rect class="bar" x="{}" y="{:.2f}" width="{}" height="{:.2f}"/><title>{}</title></g>'
-    ).format(at * _STEP, _STEP, _HEIGHT, at * _STEP + 1, _HEIGHT - height, _STEP - 2, height, label)
+        '<rect class="bar" x="{:g}" y="{:.2f}" width="{:g}" height="{:.2f}"/><title>{}</title></g>'
+    ).format(at * _STEP, _STEP, _HEIGHT, (at + 0.5) * _STEP - width / 2, _HEIGHT - height, width, height, label)
 
 
 def _hover(at: int, label: str) -> Markup:

@@ -107,6 +107,6 @@ def _tone(word: str | None) -> str:
     tones = {
         "done": "good", "nothing to do": "good", "running": "busy", "queued": "calm", "waiting": "waits",
         "completed": "good", "ready": "busy", "accept": "good", "reject": "bad", "resolved": "good",
-        "aborted": "calm", "pending": "calm", "skipped": "calm", "proposed": "waits",
+        "pass": "good", "aborted": "calm", "pending": "calm", "skipped": "calm", "proposed": "waits",
     }  # fmt: skip
     return "calm" if word is None else tones.get(word, "bad")

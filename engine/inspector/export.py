@@ -5,6 +5,7 @@ spec: @inspector_export
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,19 +44,28 @@ def export_run(db: Database, run: str, folder: Path) -> int:
         ours = {*(file_name(*each) for each in pages), *ASSETS}
         if strange := sorted(path.name for path in folder.iterdir() if path.name not in ours):
             raise Conflict(f"{folder}: holds other files, such as {strange[0]!r}; choose a new or empty folder")
+        if links := sorted(path.name for path in folder.iterdir() if path.is_symlink() or not path.is_file()):
+            raise Conflict(f"{folder}: {links[0]!r} is a link or a folder; choose a new or empty folder")
         for name in ASSETS:
-            (folder / name).write_bytes(asset(name))
+            _write(folder / name, asset(name))
         written = 0
         for name, asked in pages:
             try:
                 found = PAGES[name](db, asked)
             except NotFound:
                 continue  # of an entry that was never in view there is nothing to show
-            (folder / file_name(name, asked)).write_text(draw(name, places, found), encoding="utf-8")
+            _write(folder / file_name(name, asked), draw(name, places, found).encode())
             written += 1
     except OSError as error:
         raise EngineError(f"{folder}: cannot be written: {error.strerror}") from None
     return written
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file of an export; a link that somebody has laid there meanwhile is not followed."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
+        file.write(content)
 
 
 def _pages(db: Database, run: str) -> list[tuple[str, Asked]]:

@@ -70,7 +70,8 @@ class Guard:
                 return PlainTextResponse(
                     "This is not the token. The address with it is the first line of engine web.", 403
                 )
-            answer = RedirectResponse(request.url.path, 303)
+            # a path of two slashes would be another host
+            answer = RedirectResponse("/" + request.url.path.lstrip("/\\"), 303)
             answer.set_cookie(self._cookie, self._secret("cookie"), httponly=True, samesite="strict", path="/")
             return answer
         if not _same(request.cookies.get(self._cookie, ""), self._secret("cookie")):

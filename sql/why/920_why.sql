@@ -25,7 +25,6 @@ from runs as r;
 create view _turn_settings as
 select
     t.id as turn_id,
-    t.run_id,
     s.name,
     case
         when f.value is not null then cast(f.value as text)
@@ -73,7 +72,7 @@ left join events as c on c.id = (
 -- A setting of a turn in words.
 create view _setting_words as
 select
-    turn_id, name, source, key, meaning, is_past,
+    turn_id, name, source, key, meaning,
     'The setting ' || name || case is_past when 1 then ' was ' else ' is ' end || coalesce(value, 'empty')
     || coalesce(
         ', from: ' || case origin

@@ -11,7 +11,6 @@ select
     p.turn,
     p.source,
     p.source_id,
-    p.seen_at,
     e.id as entry_id,
     e.path,
     e.kind,

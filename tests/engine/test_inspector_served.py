@@ -93,6 +93,8 @@ def test_nobody_comes_in_without_the_token_or_under_another_name(place: Served, 
 def test_the_cookie_does_not_tell_the_token_and_no_page_reads_it(place: Served) -> None:
     answer = httpx.get(place.address, trust_env=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    away = httpx.get(f"{place.url}//evil.example/?token={TOKEN}", trust_env=False)
+    assert away.headers["location"] == "/evil.example/"
     cookie = answer.headers["set-cookie"]
     assert TOKEN not in cookie
     assert "HttpOnly" in cookie
@@ -383,6 +385,13 @@ def test_static_pages_lead_to_each_other_alone(place: Served, tmp_path: Path) ->
         assert len(names) == written + 3
         with pytest.raises(Conflict):
             export_run(db, "history", folder)
+        (tmp_path / "mine").write_text("mine")
+        laid = tmp_path / "laid"
+        laid.mkdir()
+        (laid / "index.html").symlink_to(tmp_path / "mine")
+        with pytest.raises(Conflict, match=r"'index\.html' is a link or a folder"):
+            export_run(db, "demo", laid)
+        assert (tmp_path / "mine").read_text() == "mine"
     assert {"index.html", "turn-3.html", "tree.html"} <= names
     texts = [path.read_text("utf-8") for path in folder.glob("*.html")]
     leads = {lead.partition("#")[0] for text in texts for lead in re.findall(r'(?:href|src)="([^"]*)"', text)} - {""}

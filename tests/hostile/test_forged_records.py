@@ -183,7 +183,7 @@ def test_changed_bytes_are_found(path: Path) -> None:
 
 
 READ = (
-    "select k.run, k.turn, k.ordinal, k.body from packet_texts as k join runs as r on r.alias = k.run "
+    "select r.id, k.turn, k.ordinal, k.body from packet_texts as k join runs as r on r.alias = k.run "
     "join turns as t on t.run_id = r.id and t.sequence = k.turn join turn_seals as s on s.turn_id = t.id",
     "select p.id, c.body from proposals as p join contents as c on c.id = p.content_id "
     "join commands as m on m.id = p.command_id join turn_seals as s on s.turn_id = m.turn_id",

@@ -16,7 +16,7 @@ from engine.cli.run_argument import RunArgument, run_or_latest
 from engine.terminal.printing import print_json, print_text, visible
 
 if TYPE_CHECKING:
-    from engine.history.why import Reason, Why
+    from engine.history.why import Why
 
 
 def why(
@@ -78,19 +78,7 @@ def _print(found: Why, *, rows: bool) -> None:
             print_text("\n".join(wrapped(_flat(about), width, "", "  ")))
         print_text("\n".join(wrapped(_flat(reason.says), width, "  ", "    ")))
         if rows:
-            print_text("\n".join(wrapped(_row(reason), width, "    ", "      ")))
-
-
-def _row(reason: Reason) -> str:
-    """The row of a reason as a statement that selects it, to be copied."""
-    tests = [f"{column} is {_literal(value)}" for column, value in reason.key.items()]
-    return _flat(" ".join(("select * from", reason.source, "where", " and ".join(tests))))
-
-
-def _literal(value: object) -> str:
-    if value is None:
-        return "null"
-    return str(value) if isinstance(value, int | float) else "'" + str(value).replace("'", "''") + "'"
+            print_text("\n".join(wrapped(_flat(reason.statement), width, "    ", "      ")))
 
 
 def _flat(text: str) -> str:
