@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields
 from functools import cached_property
 from os import PathLike
@@ -40,7 +40,7 @@ class Options(TypedDict, total=False):
     What is left out, or None, is left to the run, the setting or the default.
     """
 
-    model: str | Model | None
+    model: str | Model | Sequence[str | Model] | None
     root: str | PathLike[str] | None
     project: str | None
     mode: Literal["act", "ask"]
@@ -80,6 +80,7 @@ class Options(TypedDict, total=False):
     at: int | None
     attachments: Iterable[Any] | None
     handoffs: Iterable[Any] | None
+    fallback_models: Sequence[str | Model] | None
 
 
 class Limits(TypedDict, total=False):
@@ -143,6 +144,7 @@ _KINDS: dict[str, str] = {
     "tools": "",
     "attachments": "",
     "handoffs": "",
+    "fallback_models": "",
     "model_options": "a dict, or a text with its JSON or None",
     "mode": "a text",
 }
@@ -157,6 +159,14 @@ def check_options(options: Options | Asked) -> None:
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(_KINDS)}"
         raise TypeError(f"{unknown[0]!r} is not an option; {hint}")
     check_all({name: value for name, value in options.items() if _KINDS[name]}, _KINDS)
+
+
+def one_model(options: Options | Asked) -> str | Model | None:
+    """The model of options that take one; raises `TypeError` for a list."""
+    given = options.get("model")
+    if given is None or isinstance(given, str) or not isinstance(given, Sequence):
+        return given
+    raise TypeError(f"model is one model here, not {given!r:.80}")
 
 
 def attributes_of(options: Options | Asked) -> dict[str, Any]:

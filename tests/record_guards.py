@@ -277,6 +277,8 @@ FREE = {
     "job_channels": "how much of an output is there; the output becomes a content",
     "leases": "who drives a run now",
     "call_estimates": "of calls under way",
+    "fallback_failures": "configuration",
+    "fallbacks": "which model failed stands in its call, and who goes on in the vote",
     "call_reservations": "of calls under way",
     "spending": "added up as answers arrive; each turn has its cost",
     "prompt_spending": "added up as answers arrive; each turn has its cost",

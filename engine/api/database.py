@@ -81,7 +81,8 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
 
         Options; what is left out, or None, is left to the run, then to the setting, then to the default:
 
-            model            a name, such as openai/NAME, or an object with the method `complete` of `engine.models.protocol`
+            model            a name, such as openai/NAME, or an object with the method `complete` of
+                             `engine.models.protocol`; or a list of these: the next one goes on if one fails
             root             the folder that the run works in; without it no file is touched and no process runs
             project          the name of the project (default: that of the folder)
             mode             "act" (default), or "ask", which refuses what would change a file

@@ -185,7 +185,7 @@ ELSEWHERE: Mapping[str, str] = {
 OPTIONS: Mapping[str, frozenset[str]] = {
     title: frozenset(f"--{name}" for name in names.split())
     for title, names in {
-        "Model": "effort temperature option persona system-prompt cache key-from",
+        "Model": "fallback effort temperature option persona system-prompt cache key-from",
         "Limits": "max-turns max-seconds max-cost max-tokens max-calls context-limit condense-ratio narrow-tools",
         "Safety": "sandbox network domains no-web no-repo no-interaction no-proposals overwrite-unseen",
         "Output": "schema output-attempts output input keep-output stdin wait demo",

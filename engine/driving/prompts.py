@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from engine.contract import Asked, Options, attributes_of, check_options
+from engine.arguments import check
+from engine.contract import Asked, Options, attributes_of, check_options, one_model
 from engine.errors import Conflict, ValidationError
 from engine.functions.counts import counted
 from engine.functions.values import value_error
@@ -46,6 +47,7 @@ def prompt(
     """
     if not text.strip():
         raise ValidationError("the prompt is empty; say what to do")
+    options = with_fallbacks(options)
     check_options(options)
     check_name(run)
     root, parent = options.get("root"), options.get("fork")
@@ -56,13 +58,14 @@ def prompt(
     options = with_model_options(with_sandbox(with_schema(options)))
     # before the turn to write: a server may be asked for the names of its models, and a tokenizer is loaded
     sync_environment_models(db)
-    model = choose_model(db, parent or run, db.app_models.name(options.get("model")), root)
+    model = choose_model(db, parent or run, db.app_models.name(one_model(options)), root)
     check_tokenizer(db)
     check_effort(db, parent or run, model, options.get("effort"), root)
     check_model_options(db, parent or run, model, options.get("model_options"), root)
     if judge := db.app_models.name(options.get("accept_model")):
         options = {**options, "accept_model": choose_model(db, parent or run, judge, root)}
-    attributes = as_json(attributes_of({**options, "model": model}) | _tools_of(db, options))
+    told = {**options, "model": model, "fallback_models": _fallbacks(db, options, model, parent or run, root)}
+    attributes = as_json(attributes_of(cast("Options", told)) | _tools_of(db, options))
     brought = _brought(db, options, model)
     if options.get("handoffs") is not None:
         attributes = _with_handoffs(db, options, attributes, parent or run)
@@ -145,7 +148,7 @@ def make(db: Handle, run: str | None, options: Options) -> str:
 
         Workspace(Path(root))
     sync_environment_models(db)
-    model = choose_model(db, None, db.app_models.name(options.get("model")), root)
+    model = choose_model(db, None, db.app_models.name(one_model(options)), root)
     attributes = attributes_of({**options, "model": model})
     del attributes["mode"]  # a prompt has one
     with db.transaction():
@@ -189,6 +192,45 @@ def with_sandbox(options: Chosen) -> Chosen:
         if found is None:
             raise sandbox.SandboxMissing(f"sandbox {choice!r}: not available ({reason}); install it, or choose auto")
     return {**options, "sandbox": choice}
+
+
+def with_fallbacks(options: Chosen) -> Chosen:
+    """The options with a list of models as one model and those that are asked if it fails. Raises `TypeError`."""
+    given: object = options.get("model")
+    behind: Any = options.get("fallback_models")
+    if isinstance(behind, str):
+        behind = _listed(behind)
+        options = cast("Chosen", {**options, "fallback_models": behind})
+    if behind is not None and not isinstance(behind, list | tuple):
+        raise TypeError(f"fallback_models is a list of models, not {behind!r:.80}")
+    if not isinstance(given, list | tuple):
+        return options
+    models = list(given) + list(behind or ())
+    if not given:
+        raise TypeError("model is an empty list; name a model, or leave it out")
+    check("the first model", models[0], "a text, or an object with a method complete()")
+    return cast("Chosen", {**options, "model": models[0], "fallback_models": models[1:] or None})
+
+
+def _listed(text: str) -> Any:
+    """The list that a text of JSON is, as other programs give it; any other text as it is."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _fallbacks(
+    db: Handle, options: Options | Asked, model: str, run: str | None, root: str | os.PathLike[str] | None
+) -> str | None:
+    """The models that are asked if that of a prompt fails, as JSON; each of them once."""
+    names: list[str] = []
+    for each in options.get("fallback_models") or ():
+        check("fallback_models: each", each, "a text, or an object with a method complete()")
+        name = choose_model(db, run, db.app_models.name(each), root)
+        if name != model and name not in names:
+            names.append(name)
+    return json.dumps(names) if names else None
 
 
 def with_model_options(options: Chosen) -> Chosen:

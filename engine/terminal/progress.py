@@ -47,6 +47,7 @@ class Narrator:
             "server": self._server,
             "commit": self._beside,
             "hook": self._beside,
+            "loop": self._goes_on,
         }
 
     def __enter__(self) -> Narrator:
@@ -83,6 +84,11 @@ class Narrator:
     def _ended(self, event: Mapping[str, Any]) -> None:
         why = f": {one_line(event['body'], 120)}" if event.get("body") not in (None, "", event["outcome"]) else ""
         say(f"{self._speaker}ended: {event['outcome']}{why}", "green" if event["status"] < 300 else "red")
+
+    def _goes_on(self, event: Mapping[str, Any]) -> None:
+        """Say that another model or persona goes on with the prompt."""
+        if event["status"] == 204 and event.get("body"):
+            say(one_line(event["body"], 400), "yellow")
 
     def _turn(self, event: Mapping[str, Any]) -> None:
         used, ceiling = event.get("context_tokens") or 0, event.get("ceiling") or 0

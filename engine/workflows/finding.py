@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.contract import Options, attributes_of, check_options
+from engine.contract import Options, attributes_of, check_options, one_model
 from engine.driving import prompts
 from engine.driving.model_choice import check_tokenizer, choose_model, sync_environment_models
 from engine.driving.run_names import free_name, words_of
@@ -234,7 +234,7 @@ def _model_of(
     db: Handle, options: Options, root: str | os.PathLike[str] | None
 ) -> tuple[str | None, EngineError | None]:
     """The model of the run; where none is named and none can be chosen, None and why: steps may name all that they need."""
-    given = db.app_models.name(options.get("model"))
+    given = db.app_models.name(one_model(options))
     try:
         return choose_model(db, None, given, root), None
     except EngineError as error:

@@ -224,6 +224,10 @@ values
     ),
     ('search_results', '10', 'whole', 1, 20, 1, 'pages that a search lists where it names no number'),
     ('model_deadline', '600', 'number', 0.01, null, 1, 'seconds for which transient model errors are retried'),
+    (
+        'fallback_deadline', '30', 'number', 0, null, 1,
+        'seconds for which transient errors of a model are retried before the next one of the prompt is asked'
+    ),
     ('output_attempts', '3', 'whole', 1, null, 1, 'answers of a prompt that are held against its schema'),
     ('accept_attempts', '2', 'whole', 1, null, 1, 'results of a prompt that are checked; the last one is kept'),
     ('accept_timeout', '600', 'number', 0.01, null, 1, 'seconds after which a command that checks a result is stopped'),

@@ -141,7 +141,7 @@ join runs as r on false;
 
 create view prompt_handoffs as
 -- Which prompts were handed over: select * from prompt_handoffs where run = 'demo'. 'next_loop' is the prompt in which the
--- other persona goes on; 'decided_by' is model or client.
+-- other persona goes on; 'decided_by' is model, client, or engine where another model goes on (prompt_fallbacks).
 select
     r.alias as run,
     l.sequence as loop,
@@ -150,7 +150,11 @@ select
     n.sequence as next_loop,
     n.model,
     h.note,
-    case when h.command_id is null then 'client' else 'model' end as decided_by
+    case
+        when h.command_id is not null then 'model'
+        when exists (select 1 from fallbacks as f join turns as t on t.id = f.turn_id where t.loop_id = l.id) then 'engine'
+        else 'client'
+    end as decided_by
 from handoffs as h
 join loops as l on l.id = h.loop_id
 join loops as n on n.id = h.next_loop_id

@@ -196,13 +196,17 @@ select
         (select a.accepted from _loop_acceptances as a where a.loop_id = e.id),
         case l.sequence when 1 then (select a.accepted from _run_acceptances as a where a.run_id = r.id) end
     ) as accepted,
-    case max(t.loop_id = l.id and t.response is not null and t.cost is null)
+    case max(t.run_id = r.id and t.response is not null and t.cost is null)
         when 1 then null
-        else coalesce(sum(case when t.loop_id = l.id then t.cost end), 0.0) + (
+        else coalesce(sum(case when t.run_id = r.id then t.cost end), 0.0) + (
             select case when count(k.cost) = count(*) then coalesce(sum(k.cost), 0.0) end
             from children as c
             join _tree_costs as k on k.run_id = c.run_id
-            where c.parent_run_id = r.id and c.parent_loop_id = l.id
+            where c.parent_run_id = r.id
+                and (
+                    c.parent_loop_id = l.id
+                    or c.parent_loop_id in (select w.working_loop_id from _working_loops as w where w.loop_id = l.id)
+                )
         )
     end as tree_cost
 from runs as r

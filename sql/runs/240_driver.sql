@@ -128,6 +128,11 @@ create view _bounded_turns as
 select null as turn_id
 where false;
 
+-- Loops whose prompt another model goes on with, if theirs fails. A part gives their ids.
+create view _fallback_loops as
+select null as loop_id
+where false;
+
 -- The settings of the models of loops: those of the prompt before those of the alias, and these before the setting.
 -- A null takes a setting away. A loop of which nothing is said has no row.
 create view _model_options as
@@ -201,7 +206,14 @@ select
         coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = l.id), 9e9)
     ) as timeout_s,
     min(
-        (select cast(value as real) from settings where name = 'model_deadline'),
+        (
+            select cast(value as real)
+            from settings
+            where name = case
+                    when exists (select 1 from _fallback_loops as f where f.loop_id = l.id) then 'fallback_deadline'
+                    else 'model_deadline'
+                end
+        ),
         coalesce((select max(c.seconds_left, 1.0) from _loop_seconds as c where c.loop_id = l.id), 9e9)
     ) as deadline_s,
     exists (select 1 from _attached_turns as p where p.turn_id = t.id) as has_pictures,

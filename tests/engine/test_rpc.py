@@ -243,6 +243,7 @@ def test_every_option_of_a_prompt_is_taken(client: Client, tmp_path: Path) -> No
         "answerCache": False,
         "condenseRatio": 0.5,
         "contextLimit": 9000,
+        "fallbackModels": '["scripted:none"]',
         "handoffs": '[{"persona": "default"}]',
         "maxCalls": 3,
         "maxCost": 0.5,

@@ -469,6 +469,19 @@ CREATE TABLE executor_models (
     model text not null constraint executor_models_model_not_empty check (trim(model) <> '')
 ) strict, without rowid;
 
+CREATE TABLE fallback_failures (
+    status integer primary key constraint fallback_failures_status references model_failures (status),
+    falls_back integer not null constraint fallback_failures_falls_back_flag check (falls_back in (0, 1))
+) strict;
+
+CREATE TABLE fallbacks (
+    turn_id integer primary key constraint fallbacks_turn references turns (id) on delete cascade,
+    model text not null,
+    next_model text not null,
+    status integer not null,
+    message text
+) strict;
+
 CREATE TABLE file_constraints (
     id integer primary key,
     project_id integer not null
@@ -1795,6 +1808,9 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _fail_call (turn_id, status, message)
 -- view _fail_command (command_id, fault)
 -- view _failed_checks (turn_id, told)
+-- view _fall_back (turn_id, status, message)
+-- view _fallback_loops (loop_id)
+-- view _fallback_loops__handoffs (loop_id)
 -- view _faults (command_id, fault)
 -- view _file_effects (effect_id, kind, run_id, project_id, scope, path, content_id, detail, result, action, source, writer, loop_id, turn)
 -- view _file_heads (project_id, path, began, content_id, content_before, change, is_first)
@@ -1981,6 +1997,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _next_checks (turn_id, run_id, loop_id, sequence, attempt, kind)
 -- view _next_commands (run, turn_id, ordinal, command_id)
 -- view _next_hooks (run_id, turn_id, command_id, point, name, line, timeout_s, layer, source, root, input)
+-- view _next_models (loop_id, model, next_model)
 -- view _next_piped_text (path, most_tokens)
 -- view _next_steps (run_id, run, turn_id, turn, step)
 -- view _next_thread_events (run, run_id, at_end, event, thread_id, thread, point)
@@ -2422,6 +2439,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view processes (run, turn, path, command, sandbox, project, network, exit_code, seconds, state, outcome, started_at, effect_id, background)
 -- view project_files (project, root, path, kind, size, chars, lines, sha256)
 -- view prompt_attachments (run, loop, path, format, bytes, sha256)
+-- view prompt_fallbacks (run, loop, turn, model, next_model, status, message)
 -- view prompt_handoffs (run, loop, from_persona, to_persona, next_loop, model, note, decided_by)
 -- view prompt_layers (run, turn, ordinal, layer, source, chars, body)
 -- view prompt_reasons (run, topic, subject, place, says, source, key)
@@ -2582,6 +2600,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger _explain_rules__explain on _explain_rules
 -- trigger _fail_call__fail on _fail_call
 -- trigger _fail_command__fail on _fail_command
+-- trigger _fall_back__fall_back on _fall_back
 -- trigger _fill_workflow__fill on _fill_workflow
 -- trigger _finish_delegation__finish on _finish_delegation
 -- trigger _finish_delegation__guard on _finish_delegation
@@ -2829,6 +2848,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger jobs__keep_keys on jobs
 -- trigger jobs__keep_rows on jobs
 -- trigger loops__go_on on loops
+-- trigger loops__guard_fallback_models on loops
 -- trigger loops__guard_handoffs on loops
 -- trigger loops__guard_prompt on loops
 -- trigger loops__guard_transition on loops
@@ -2837,6 +2857,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- trigger loops__keep_reason on loops
 -- trigger loops__keep_rows on loops
 -- trigger loops__record_status on loops
+-- trigger model_calls__fall_back on model_calls
 -- trigger model_calls__guard_reservation on model_calls
 -- trigger model_calls__keep_fixed on model_calls
 -- trigger model_calls__keep_keys on model_calls

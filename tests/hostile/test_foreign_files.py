@@ -395,6 +395,7 @@ FREE = {
     "_search_clock": "a counter",
     "engine_meta": "the build and the mark",
     "engine_objects": "compared with the installed sources",
+    "fallback_failures": "on which failures another model is asked, if a prompt names one",
     "models": "told one by one",
     "search_rankers": "how found texts are ranked",
     "settings": "told one by one",

@@ -29,7 +29,7 @@ OF_THE_FILE = frozenset(
         "_entry_actions", "_explained_lines", "_function_tools", "_graph_changes", "_purges", "_result_statuses",
         "_rule_candidates", "_rule_drafts", "_rule_hits", "_search_clock", "_search_ranks", "_skills",
         "bracket_rules", "brackets", "categories", "content_search", "engine_meta", "engine_modules",
-        "engine_objects", "eval_checks", "eval_trials", "evals", "executor_models",
+        "engine_objects", "eval_checks", "eval_trials", "evals", "executor_models", "fallback_failures",
         "file_constraints", "file_stats", "hook_points", "loop_transitions", "mcp_items",
         "media_models", "model_failures", "model_tiers", "models", "modes", "module_offers", "node_statuses", "outcomes",
         "packet_sections", "personas", "purged_seals", "rule_brackets", "rule_domains", "rule_keywords", "rule_sets",

@@ -129,6 +129,15 @@ def run(
     ] = None,
     effort: EffortOption = None,
     option: ModelOptionOption = None,
+    fallback: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fallback",
+            metavar="NAME",
+            help="Ask this model if the model fails. May be repeated.",
+            autocompletion=complete_model,
+        ),
+    ] = None,
     no_repo: Annotated[bool, typer.Option("--no-repo", help="Hide the files of the folder from the run.")] = False,
     no_web: Annotated[
         bool, typer.Option("--no-web", help="Do not let the model search the web or read web pages.")
@@ -260,6 +269,7 @@ def run(
       engine run --schema order.json --json "Read the order" < mail.txt
       engine run --yolo --max-turns 40 --max-seconds 900 --condense-ratio 0.75 "Make the tests pass"
       engine run --yolo --max-cost 0.50 "Make the tests pass"
+      engine run --model openai/gpt-5 --fallback anthropic/claude-sonnet-4-5 "Where is the retry logic?"
       engine run --option top_p=0.2 --option seed=7 "Which port does the server listen on?"
 
     \b
@@ -291,6 +301,7 @@ def run(
         persona=persona,
         system_prompt=system_prompt,
         model_options=model_options(option),
+        fallback_models=[absolute_model(each) for each in fallback] if fallback else None,
         effort=effort,
         context_limit=context_limit,
         max_turns=max_turns,

@@ -344,6 +344,8 @@ class Telling:
         else:
             self._rest()
             self._held = []
+            if event["status"] == 204 and event.get("body"):  # another model or persona goes on
+                self._line(event, str(event["body"]), "warn")
 
     def _rest(self) -> None:
         self._end_flow()
