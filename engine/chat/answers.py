@@ -14,25 +14,14 @@ from engine.terminal.driver import drive_run, print_result, say_what_may_lack
 from engine.terminal.narrating import Narrates, narrator
 from engine.terminal.printing import one_line, say
 
+from .ended import ended_prompts, last_ended
+
 if TYPE_CHECKING:
     from engine.api.database import Database
     from engine.terminal.interrupt import Interrupt
 
 _LOOK_S = 0.05
-_ENDED = """
-    select l.sequence as loop, l.prompt
-    from loops as l
-    join runs as r on r.id = l.run_id
-    where r.alias = ? and l.sequence > ? and l.status not in (100, 102)
-    order by l.sequence
-"""
 _NEWEST = "select coalesce(max(id), 0) from events"
-_LAST = """
-    select coalesce(max(l.sequence), 0)
-    from loops as l
-    join runs as r on r.id = l.run_id
-    where r.alias = ? and l.status not in (100, 102)
-"""
 _MOST_OF_PROMPT = 200
 
 
@@ -44,13 +33,13 @@ class Answers:
         self._run = run
         self._own = own
         self._narrates: Narrates | None = None
-        self._last = int(db.value(_LAST, (run,)))
+        self._last = last_ended(db, run)
 
     def print(self) -> None:
         """Print those that have ended since the last call."""
         from engine.driving import results
 
-        for row in self._db.rows(_ENDED, (self._run, self._last)):
+        for row in ended_prompts(self._db, self._run, self._last):
             self._last = row["loop"]
             if row["loop"] != self._own:
                 say(f"another session: {one_line(row['prompt'], _MOST_OF_PROMPT)}", dim=True)
@@ -114,4 +103,4 @@ def _follow(db: Database, run: str, interrupt: Interrupt, answers: Answers, own:
 
 
 def _has_ended(db: Database, run: str, loop: int) -> bool:
-    return bool(db.value(f"select 1 from ({_ENDED}) where loop = ?", (run, loop - 1, loop)))  # noqa: S608 - ours
+    return any(row["loop"] == loop for row in ended_prompts(db, run, loop - 1))

@@ -38,6 +38,8 @@ PROMPTS = f"""
     limit {_MOST}
 """  # noqa: S608 - numbers of ours
 _SHOWN = 8
+_TYPED_S, _ASKED_S = 0.02, 5.0
+"""How long the screen waits for a list of files: while a word is typed, and after Tab."""
 _AS_OPTION = {"model": "--model", "run": "--run", "effort": "--effort", "reasoning": "--effort"}
 """Commands of the session that take what an option of `engine run` takes."""
 
@@ -63,12 +65,12 @@ class Completions(Completer):
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:  # noqa: ARG002 - of the library
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """The completions of the word before the cursor."""
-        text = document.text_before_cursor
-        word = text.rsplit(None, 1)[-1] if text and not text[-1].isspace() else ""
+        text, word = document.text_before_cursor, _word(document)
         if word.startswith("@"):
-            for path, told in places_like(self._session, word[1:]):
+            wait_s = _ASKED_S if complete_event.completion_requested else _TYPED_S
+            for path, told in places_like(self._session, word[1:], wait_s):
                 yield Completion(f"@{path}", start_position=-len(word), display_meta=told)
             return
         if not text.startswith("/"):
@@ -89,6 +91,12 @@ class Completions(Completer):
             words: Iterable[str] = {"mode": self._session.modes(), "help": names()}.get(name, ())
             return [each for each in words if each.startswith(typed)]
         return _completions(as_line(self._session, name, before[1:]), typed) if name in names() else []
+
+
+def _word(document: Document) -> str:
+    """The word that is typed."""
+    text = document.text_before_cursor
+    return text.rsplit(None, 1)[-1] if text and not text[-1].isspace() else ""
 
 
 def completion_lines(buffer: Buffer, look: Look) -> list[Line]:

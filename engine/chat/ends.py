@@ -18,6 +18,8 @@ from engine.terminal.exit_codes import exit_code
 from engine.terminal.narrating import here
 from engine.terminal.printing import costs, one_line, print_text
 
+from .ended import TAKEN_BACK, ended_prompts, last_ended
+
 if TYPE_CHECKING:
     from engine.contract import Result
     from engine.terminal.drawing.telling import Telling
@@ -26,25 +28,12 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 30
 """Lines of a prompt that are shown."""
-_ENDED = """
-    select l.sequence as loop, l.prompt, l.status
-    from loops as l
-    join runs as r on r.id = l.run_id
-    where r.alias = ? and l.sequence > ? and l.status not in (100, 102) and l.reason is not 'taken back'
-    order by l.sequence
-"""
 _OF_TURN = """
     select l.sequence as loop, l.prompt
     from runs as r
     join turns as t on t.run_id = r.id
     join loops as l on l.id = t.loop_id
     where r.alias = ? and t.sequence = ?
-"""
-_LAST = """
-    select coalesce(max(l.sequence), 0)
-    from loops as l
-    join runs as r on r.id = l.run_id
-    where r.alias = ? and l.status not in (100, 102)
 """
 
 
@@ -67,7 +56,7 @@ class Ends:
         db = self._session.db
         self._run, self._told, self._ended = run, set(), set()
         own = min(self.own, default=None)
-        last = int(db.value(_LAST, (run,)))
+        last = last_ended(db, run)
         self._last = last if own is None or own > last else own - 1
         self._telling.facts = RunFacts(db, run)
 
@@ -110,8 +99,9 @@ class Ends:
         from engine.driving import results
 
         db = self._session.db
-        rows = [] if self._run is None else db.rows(_ENDED, (self._run, self._last))
-        for row in [row for row in rows if row["loop"] not in self._ended][:most]:
+        rows = [] if self._run is None else ended_prompts(db, self._run, self._last)
+        told = [row for row in rows if row["loop"] not in self._ended and row["reason"] != TAKEN_BACK]
+        for row in told[:most]:
             self._ended.add(row["loop"])
             result = results.result(db, str(self._run), row["loop"])
             self._show(row["loop"], row["prompt"])

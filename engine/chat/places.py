@@ -6,6 +6,7 @@ spec: @chat_keys
 from __future__ import annotations
 
 import re
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ from engine.functions.counts import counted
 from engine.terminal.printing import shown_path
 
 if TYPE_CHECKING:
+    from engine.db.database import Row
+    from engine.project.workspace import Workspace
+
     from .session import Session
 
 NAMED = re.compile(r"(?<![\w@])@([^\s@,;:!?()\[\]{}'\"`]+(?:://[^\s]+)?|[a-z]+://\S+)")
@@ -36,11 +40,13 @@ _PATTERNS = """
 """
 _known: dict[str, tuple[float, list[str]]] = {}
 """The files of each folder, and when they were listed."""
+_listing: dict[str, threading.Thread] = {}
+"""The folders that are being listed."""
 
 
-def places_like(session: Session, typed: str) -> list[tuple[str, str]]:
+def places_like(session: Session, typed: str, wait_s: float | None = None) -> list[tuple[str, str]]:
     """The files and entries whose path has the letters of `typed`, the nearest first, and what each is."""
-    found: list[tuple[str, str]] = [(path, "") for path in files_of(session)]
+    found: list[tuple[str, str]] = [(path, "") for path in files_of(session, wait_s)]
     try:
         rows = [] if session.is_new else session.db.rows(_ENTRIES, (session.run,))
     except EngineError:
@@ -50,17 +56,31 @@ def places_like(session: Session, typed: str) -> list[tuple[str, str]]:
     return [(path, note) for _, _, path, note in ranked[:_MOST]]
 
 
-def files_of(session: Session) -> list[str]:
-    """The files that a run in this folder can see; listed again after some seconds."""
+def files_of(session: Session, wait_s: float | None = None) -> list[str]:
+    """The files that a run in this folder can see; listed again after some seconds, in a thread of its own.
+
+    After `wait_s` seconds these are those that were listed before; None waits for the list.
+    """
     from engine.project.workspace import Workspace
 
     place = Workspace(session.root, session.db.path)
     key = str(place.root)
-    listed_at, names = _known.get(key, (-_FRESH_S, []))
-    if time.monotonic() - listed_at < _FRESH_S:
-        return names
+    listed_at, _ = _known.get(key, (-_FRESH_S, []))
+    if time.monotonic() - listed_at >= _FRESH_S:
+        if key not in _listing or not _listing[key].is_alive():
+            try:
+                rows = session.db.rows(_PATTERNS, (key,))
+            except EngineError:
+                rows = []
+            thread = threading.Thread(target=_list, args=(place, key, rows), daemon=True)
+            _listing[key] = thread
+            thread.start()
+        _listing[key].join(wait_s)
+    return _known.get(key, (0.0, []))[1]
+
+
+def _list(place: Workspace, key: str, rows: list[Row]) -> None:
     try:
-        rows = session.db.rows(_PATTERNS, (key,))
         names = [
             member.path
             for member in place.members(
@@ -72,7 +92,6 @@ def files_of(session: Session) -> list[str]:
     except EngineError:  # too many, or the folder is gone: then nothing is offered
         names = []
     _known[key] = (time.monotonic(), names)
-    return names
 
 
 def _rank(path: str, typed: str) -> int | None:

@@ -13,20 +13,18 @@ from engine.errors import EngineError
 from engine.terminal.drawing.look import Span
 from engine.terminal.editor_and_pager import edited, paged
 from engine.terminal.narrating import here
+from engine.terminal.notifying import LONG_S, notify
 from engine.terminal.printing import say, visible
 
 from .commands import COMMAND, perform
 from .decisions import Decisions
 from .notes import join_places, keep_pending, note_fact, run_shell
-from .notifying import notify
 
 if TYPE_CHECKING:
     from .app import Chat
 
 PICKERS = {"runs": "runs", "model": "models", "help": "helps", "rewind": "go_back"}
 """Commands that open a list when nothing stands behind them, and who makes it."""
-_LONG_S = 20
-"""A prompt that took longer is told of when it ends."""
 
 
 class Sender:
@@ -115,7 +113,7 @@ class Sender:
                 self._asked |= open_now
         if self._since is not None and not chat.worker.is_busy:
             took, self._since = time.monotonic() - self._since, None
-            if took > _LONG_S:
+            if took > LONG_S:
                 notify(session.db, f"{session.run}: has ended")
             self._tell_unfinished()
 

@@ -10,11 +10,11 @@ from engine.terminal.driver import say_whose_key
 from engine.terminal.exit_codes import exit_code
 from engine.terminal.hints import db_flag
 from engine.terminal.interrupt import Interrupt
-from engine.terminal.printing import dollars, print_error, say
-from engine.terminal.rules import rule_lines
-from engine.terminal.titles import called
+from engine.terminal.printing import print_error, say
 
 from .answers import drive_or_follow
+from .ended import TAKEN_BACK
+from .standing import standing_lines
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -52,18 +52,6 @@ _STOPPED = """
     where run = ? and status = 102
 """
 """The prompt of a run that was stopped, if nobody drives it; another one ends it."""
-_STANDS = """
-    select
-        o.*,
-        (select s.name from statuses as s where s.code = o.status) as state,
-        (select t.context_tokens from turn_timeline as t where t.run = o.run order by t.turn desc limit 1) as used,
-        c.ceiling
-    from run_overview as o
-    join runs as r on r.alias = o.run
-    left join loops as l on l.run_id = r.id and l.sequence = o.loops
-    left join _loop_ceilings as c on c.loop_id = l.id
-    where o.run = ?
-"""
 _QUEUE = """
     select l.sequence as loop, l.prompt
     from loops as l
@@ -186,19 +174,7 @@ class Session:
 
     def status(self) -> list[str]:
         """Where the run stands, line by line."""
-        lines = [self.summary()]
-        if row := self.db.row(_STANDS, (self.run,)):
-            used, ceiling = row["used"] or 0, row["ceiling"] or 0
-            share = f"{used:,} of {ceiling:,} tokens" if ceiling else "nothing yet"
-            waits = len(self.db.proposals(self.run))
-            lines += [
-                *filter(None, [called(row)]),
-                f"{row['state']}, prompts {row['loops']}, turns {row['turns']}, {dollars(row['cost'])}",
-                f"context {share}",
-                *([f"waits for decisions: {waits}; /resume asks"] if waits else []),
-                *(f"{name} {text}" for name, text in rule_lines(self.db, row["run"]).items()),
-            ]
-        return lines
+        return [self.summary(), *standing_lines(self.db, self.run)]
 
     def give(self, text: str) -> None:
         """Give a prompt to the run, and show how it is answered."""
@@ -244,7 +220,7 @@ class Session:
 
     def take_back(self, loop: int) -> None:
         """Take a prompt out of the line."""
-        self.db.abort(str(self.run), "taken back", loop=loop)
+        self.db.abort(str(self.run), TAKEN_BACK, loop=loop)
 
     def modes(self) -> tuple[str, ...]:
         """The modes that this session goes through: yolo only where it was allowed."""

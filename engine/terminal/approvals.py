@@ -11,6 +11,7 @@ from engine.system.user import user_name
 
 from .colours import coloured
 from .editor_and_pager import edited, paged
+from .notifying import notify
 from .printing import one_line, say, visible
 from .proposals import changed_lines, proposal_lines, show_instructions, show_proposal
 from .questions import asked
@@ -76,6 +77,7 @@ class Asker:
         if self._hide is not None:
             self._hide()
         say()
+        notify(self._db, f"{proposal['run']}: waits for your decision")
         try:
             with self._interrupt.asking():
                 if proposal["kind"] == "question":

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import sys
+import time
 from contextlib import nullcontext
 from pathlib import Path
 from shutil import get_terminal_size
@@ -24,6 +25,7 @@ from .interrupt import Interrupt
 from .jobs import ending_with_an_error, stay_attached
 from .narrating import Narrates, here, narrator
 from .next_commands import QUEUED, say_how_to_continue, say_how_to_go_on, say_how_to_resolve
+from .notifying import LONG_S, notify
 from .printing import costs, one_line, print_json_text, print_text, say, visible
 from .proposals import AcceptAll
 from .questions import terminal
@@ -62,6 +64,7 @@ def drive(
     quieten_libraries()
     say_whose_key(db, run)
     told: Narrates | None = None
+    began = time.monotonic()
     with Interrupt() as interrupt, ending_with_an_error(db):
         try:
             if lines is None:
@@ -88,6 +91,8 @@ def drive(
             advice = f"'engine resume{db_flag(given)} {run}' goes on from here"
             raise EngineError(f"{error.message}; {advice}", error.status) from error
         result = results.result(db, run, loop)
+        if told is not None and time.monotonic() - began > LONG_S and not interrupt.struck:
+            notify(db, f"{run}: has ended")
         print_result(db, result, as_json, lines, is_drawn=told is not None and told.has_drawn(result.answer))
         say_what_may_lack(db, run, loop)
         say_how_to_continue(db, run, loop, given)

@@ -12,28 +12,21 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from engine.display.draft import Draft
 from engine.display.statuses import result_word, told_beside
 from engine.functions.counts import counted
 from engine.terminal.printing import dollars, one_line, shown_path
 
 from .changes import changes
-from .code import shown
-from .flow import Flow
 from .folding import cut, folded
 from .last_lines import LAST_LINES, LastLines
 from .look import Line, Look, Span, width_of
 from .plans import Step, plan_lines, ticked
+from .speech import SOON_S, Speech, seconds
 
-_A_WORD = 20
-"""Characters after which the model is said to write."""
 _PRINTING = ("sh", "env")
 _SILENT = ("think",)
 _FOLDED_DIFF = 14
 """Lines of an accepted change that are shown."""
-_THOUGHT_LINES = 3
-_SOON_S = 0.3
-"""What takes less has no time beside it."""
 _NARROWEST = 12
 """The fewest cells for what a command is."""
 _SPINNER = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
@@ -51,28 +44,18 @@ class Facts(Protocol):
         ...
 
 
-class Telling:
+class Telling(Speech):
     """What a terminal shows of a run. `words` has the word for each status, `look` what the terminal can now."""
 
     def __init__(
         self, words: Mapping[int, str], look: Callable[[], Look], facts: Facts | None = None, *, keeps: bool = True
     ) -> None:
         """Unless it `keeps` answers, one is shown while it comes and somebody else prints it."""
+        super().__init__(look, keeps=keeps)
         self._words = words
-        self.keeps = keeps
-        self._look = look
         self.facts = facts
-        self._lines: list[Line] = []
-        self._kind = ""
-        """What was told last, as groups have an empty line between them."""
-        self.activity = ""
-        """What the run is at; empty while it does nothing."""
-        self._since = time.monotonic()
         self._begun: dict[str, float] = {}
         self._output = LastLines()
-        self._begin_turn()
-        self.answer = ""
-        """The text that was drawn last as what the model says."""
         self._steps: list[Step] = []
         self._tellers: dict[str, Callable[[Mapping[str, Any]], None]] = {
             "turn": self._turn,
@@ -151,84 +134,10 @@ class Telling:
             self._keep()
         self.answer = ""
 
-    def _begin_turn(self) -> None:
-        self._draft = Draft()
-        self._flow: Flow | None = None
-        self._held: list[Line] = []
-        self._is_stale = self._says_answer = False
-        self._thoughts = ""
-        self._thought_since = time.monotonic()
-
     def _turn(self, _: Mapping[str, Any]) -> None:
         self._rest()
         self._begin_turn()
         self._does("thinking")
-
-    def _delta(self, event: Mapping[str, Any]) -> None:
-        self._draft.hear(event["text"])
-        self._is_stale = True
-        if self._draft.characters > _A_WORD and self.activity == "thinking":
-            self._does("writing")
-
-    def _text(self, event: Mapping[str, Any]) -> None:
-        self._draft.tell(event["at"], event["text"])
-        self._is_stale = True
-
-    def _refresh(self) -> None:
-        """Draw what has been written since the last look; who writes fast is not looked at for each word."""
-        if not self._is_stale:
-            return
-        self._is_stale = False
-        if not self._says_answer and (prose := self._draft.prose.strip("\n")).strip():
-            self._hear(prose)
-        if answer := self._draft.answer():
-            if not self._says_answer:
-                self._end_flow()
-                self._says_answer = True
-            self._hear(answer)
-
-    def _hear(self, text: str, *, whole: bool = False) -> None:
-        """Draw what the model says as far as it is written."""
-        self._end_thoughts()
-        if self._flow is None:
-            self._flow = Flow(self._look())
-        self._flow.update(text, whole=whole)
-        self._held += self._flow.settled()
-        if self.keeps:
-            self._keep()
-        if whole:
-            self.answer, self._flow = text, None
-
-    def _keep(self) -> None:
-        held, self._held = self._held, []
-        self._add(held, "text")
-
-    def _end_flow(self) -> None:
-        self._refresh()
-        if self._flow is not None:
-            self._hear(self._flow.text, whole=True)
-
-    def _thought(self, event: Mapping[str, Any]) -> None:
-        if not self._thoughts:
-            self._thought_since = time.monotonic()
-        self._thoughts += event["text"]
-
-    def _thinks(self, look: Look) -> list[Line]:
-        text = shown(self._thoughts[-2_000:].strip().rpartition("\n\n")[2])
-        indent = [Span("  ")]
-        lines = folded([Span(text, "dim em")], look.width, indent, indent)[-_THOUGHT_LINES:]
-        return [[], *lines] if self._kind else lines
-
-    def _end_thoughts(self) -> None:
-        """What was thought is one line from now on."""
-        thoughts, self._thoughts = self._thoughts, ""
-        if thoughts.strip():
-            spent = time.monotonic() - self._thought_since
-            long = f" for {_seconds(spent)}" if spent >= _SOON_S else ""
-            first = one_line(thoughts.strip(), 200)
-            look = self._look()
-            line = [Span(f"{look.mark('thought')} thought{long}{look.mark('between')}{first}", "dim")]
-            self._add([cut(line, look.width, look.mark("more"))], "thought")
 
     def _begin(self, event: Mapping[str, Any]) -> None:
         self._rest()
@@ -263,7 +172,7 @@ class Telling:
         told = [
             *([f"+{change.added} -{change.removed}"] if change else []),
             *([result] if result else []),
-            *([_seconds(time.monotonic() - spent)] if spent and time.monotonic() - spent >= _SOON_S else []),
+            *([seconds(time.monotonic() - spent)] if spent and time.monotonic() - spent >= SOON_S else []),
         ]
         end = [Span("  " + look.mark("between").join(told) if told else "", "dim" if status < 300 else style)]
         head = [
@@ -347,31 +256,15 @@ class Telling:
             if event["status"] == 204 and event.get("body"):  # another model or persona goes on
                 self._line(event, str(event["body"]), "warn")
 
-    def _rest(self) -> None:
-        self._end_flow()
-        self._end_thoughts()
-
-    def _does(self, what: str) -> None:
-        if what != self.activity:
-            self.activity, self._since = what, time.monotonic()
-
     def _doing(self, look: Look) -> Line:
         """What the run is at, and for how long."""
         wheel = _SPINNER[0 if look.unicode else 1]
         now = time.monotonic()
         spent = now - self._since
-        long = f"  {_seconds(spent)}" if spent >= 1 else ""
+        long = f"  {seconds(spent)}" if spent >= 1 else ""
         room = max(look.width - 4 - len(long), 1)
         told = cut([Span(self.activity)], room, look.mark("more"))
         return [Span(f"{wheel[int(now * 8) % len(wheel)]} ", "info"), *told, Span(long, "dim")]
-
-    def _add(self, lines: list[Line], kind: str) -> None:
-        if not lines:
-            return
-        if self._kind and (self._kind != kind or kind == "note"):
-            self._lines.append([])
-        self._kind = kind
-        self._lines += lines
 
 
 def _some(lines: list[Line], look: Look) -> list[Line]:
@@ -380,12 +273,6 @@ def _some(lines: list[Line], look: Look) -> list[Line]:
     kept = lines if more <= 1 else lines[:_FOLDED_DIFF]
     rest: list[Line] = [] if more <= 1 else [[Span(f"    {look.mark('more')} {counted(more, 'line')} more", "dim")]]
     return [*([Span("    "), *line] for line in kept), *rest]
-
-
-def _seconds(spent: float) -> str:
-    if spent < 60:
-        return f"{spent:.1f} s" if spent < 10 else f"{spent:.0f} s"
-    return f"{int(spent) // 60} min {int(spent) % 60} s"
 
 
 __all__ = ["Facts", "Telling"]

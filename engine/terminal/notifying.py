@@ -9,11 +9,13 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from engine.terminal.printing import one_line
+from .printing import one_line
 
 if TYPE_CHECKING:
     from engine.db.database import Store
 
+LONG_S = 20
+"""Seconds after which the end of a prompt is told."""
 _HOW = "select value from settings where name = 'notify'"
 
 
@@ -39,4 +41,4 @@ def notify(db: Store, text: str) -> None:
         sys.stderr.write("\a")
 
 
-__all__ = ["notify"]
+__all__ = ["LONG_S", "notify"]
