@@ -88,6 +88,8 @@ class Chat(ChatScreen):
         self._spent = 0.0
         self._struck = -_LEAVING_S
         self.draft = ""
+        self.is_ahead = True
+        """Whether what is read was typed before the screen was there: the terminal has made a line feed of its Enter."""
 
     def run(self) -> None:
         """Talk until the person leaves."""
@@ -222,7 +224,11 @@ class Chat(ChatScreen):
         self._loop.set_exception_handler(self._break)
         self.sender.begin()
         self.draw()
-        self._loop.call_later(_SOON_S, self.worker.warm)
+        self._loop.call_later(_SOON_S, self._settle)
+
+    def _settle(self) -> None:
+        self.is_ahead = False
+        self.worker.warm()
 
     def _break(self, _: asyncio.AbstractEventLoop, told: dict[str, Any]) -> None:
         """Something failed while a key or a frame was worked on: the session ends with it."""
@@ -268,6 +274,8 @@ class Chat(ChatScreen):
     def _hear(self) -> None:
         """Take what the worker has told."""
         is_news = False
+        # looked at first: what a worker that rests has told is all there, of one that ends meanwhile the rest may come
+        is_idle = not self.worker.is_busy
         told = self.worker.told
         while told:
             event = told.popleft()
@@ -277,7 +285,7 @@ class Chat(ChatScreen):
             error = self.worker.failed.popleft()
             self.telling.rest()
             self.telling.say([[Span(f"engine: {one_line(error.message, 2_000)}", "bad")]])
-        if not self.worker.is_busy and self.telling.activity:
+        if is_idle and self.telling.activity:
             self.telling.rest()
             self.ends.rested()
             is_news = True

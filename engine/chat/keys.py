@@ -44,7 +44,10 @@ def keys(chat: Chat) -> KeyBindings:
 
     @found.add("c-j")
     def _(event: KeyPressEvent) -> None:
-        event.current_buffer.insert_text("\n")
+        if chat.is_ahead:
+            chat.sender.send(event.current_buffer.text)
+        else:
+            event.current_buffer.insert_text("\n")
 
     @found.add("c-c")
     @found.add(Keys.SIGINT)

@@ -136,6 +136,27 @@ def saying(text: str, ended: str | None = "stop") -> Answer:
     return answer
 
 
+def writing(text: str, pause_s: float = 0.005, size: int = 12) -> Answer:
+    """Stream this text in pieces, as a model writes it."""
+
+    def answer(handler: Handler) -> None:
+        _begin_stream(handler)
+        for at in range(0, len(text), size):
+            choices = [{"index": 0, "delta": {"content": text[at : at + size]}, "finish_reason": None}]
+            chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "tiny", "choices": choices}
+            handler.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+            if handler.server.closing.wait(pause_s):
+                return
+        ends = [{"index": 0, "delta": {}, "finish_reason": "stop"}]
+        usage = {"prompt_tokens": 1200, "completion_tokens": 70, "total_tokens": 1270}
+        for fields in ({"choices": ends}, {"choices": [], "usage": usage}):
+            chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "tiny", **fields}
+            handler.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        handler.wfile.write(b"data: [DONE]\n\n")
+
+    return answer
+
+
 def silence(handler: Handler) -> None:
     """Say nothing until the test is over."""
     handler.server.closing.wait(600)

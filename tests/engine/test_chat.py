@@ -239,10 +239,10 @@ def test_a_window_that_is_closed_leaves_the_prompt_to_be_resumed(chat: OpenChat,
     assert rows("select status from loop_list") == [{"status": 102}]
 
 
-def test_a_window_that_is_closed_at_the_prompt_ends_the_session(chat: OpenChat, tmp_path: Path) -> None:
+def test_a_window_that_is_closed_at_the_prompt_ends_the_session(chat: OpenChat, tmp_path: Path, rows: Rows) -> None:
     at = chat("--run", "demo", "--model", script(tmp_path / "s.jsonl", DONE))
     at.enter("One", ": done (")
-    at.expect(READY)
+    wait_until(lambda: rows("select 1 from loop_list where status = 200"))
     assert at.hang_up() == 130
 
 
