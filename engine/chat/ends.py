@@ -88,7 +88,8 @@ class Ends:
         if event["type"] == "turn" and (row := self._session.db.row(_OF_TURN, (self._run, event["turn"]))):
             self._show(row["loop"], row["prompt"])
         self._telling(event)
-        if event["type"] == "loop" and event["status"] not in (100, 102):
+        # the end of one that was taken back is not that of the next
+        if event["type"] == "loop" and event["status"] not in (100, 102) and event.get("body") != TAKEN_BACK:
             self._tell_end(1)  # what has ended since is told by the events that follow
 
     def rested(self) -> None:
