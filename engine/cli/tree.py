@@ -141,7 +141,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
             "Try cases with models, check the answers, and compare them with earlier results.",
         ),
         "fleet": Place(
-            "automate.fleet", "app", "Carry out many tasks with many databases, and ask one question of all."
+            "automate.fleet", "app", "Carry out many tasks, each in its own database, and query many databases at once."
         ),
         "backup": Place("automate.backup", "backup", "Copy a database while runs work, and check the copy."),
         "migrate": Place("automate.migrate", "migrate", "Bring databases up to date with this engine."),

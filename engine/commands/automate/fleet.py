@@ -27,7 +27,7 @@ _NAMED = 10
 
 @app.callback()
 def fleet() -> None:
-    """Carry out many tasks, each in a database of its own, and ask one question of many databases.
+    """Carry out many tasks, each in its own database, and query many databases at once.
 
     \b
     Examples:
