@@ -22,6 +22,8 @@ _KINDS: dict[str, _Is] = {
     "a number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
     "True or False": lambda value: isinstance(value, bool),
     "a function": callable,
+    "a list of models": lambda value: isinstance(value, list | tuple),
+    "a model, or a list of at least one": bool,
     "a dict, or a text with its JSON": lambda value: isinstance(value, Mapping | str),
     "a text, or an object with a method complete()": lambda value: (
         isinstance(value, str) or callable(getattr(value, "complete", None))

@@ -201,13 +201,11 @@ def with_fallbacks(options: Chosen) -> Chosen:
     if isinstance(behind, str):
         behind = _listed(behind)
         options = cast("Chosen", {**options, "fallback_models": behind})
-    if behind is not None and not isinstance(behind, list | tuple):
-        raise TypeError(f"fallback_models is a list of models, not {behind!r:.80}")
+    check("fallback_models", behind, "a list of models or None")
     if not isinstance(given, list | tuple):
         return options
     models = list(given) + list(behind or ())
-    if not given:
-        raise TypeError("model is an empty list; name a model, or leave it out")
+    check("model", given, "a model, or a list of at least one")
     check("the first model", models[0], "a text, or an object with a method complete()")
     return cast("Chosen", {**options, "model": models[0], "fallback_models": models[1:] or None})
 
