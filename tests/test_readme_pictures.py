@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -50,3 +52,8 @@ def test_a_screenshot_is_small_and_is_shown(name: str) -> None:
     assert (picture[:4], picture[8:12]) == (b"RIFF", b"WEBP")
     assert len(picture) < 60_000
     assert f"tests/pictures/{name}" in README.read_text(encoding="utf-8")
+
+
+def test_the_pictures_can_be_drawn_without_pytest() -> None:
+    program = [sys.executable, "-c", "import tests.pictures.__main__, tests.pictures.gallery"]
+    subprocess.run(program, cwd=HERE.parent.parent, check=True, timeout=300)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import httpx
 import uvicorn
-from driving import DONE, GO_ON, script
 
 import engine
 from engine.inspector.pages import PAGES
 from engine.inspector.serving import Inspector, config, listening
 
+GO_ON = '<update status="102">on</update>'
 WRITES = '<set path="notes.md">two\n</set>' + GO_ON
 ASKS = "<ask_user>Which year?</ask_user>" + GO_ON
 TOKEN = "a-token-for-tests-only"
@@ -59,6 +59,8 @@ def served(*paths: Path) -> Iterator[Served]:
 
 def two_that_wait(folder: Path) -> Path:
     """A file with two runs that wait: for a decision on a file, and an answer."""
+    from driving import DONE, script  # the gallery has no such module
+
     (folder / "work").mkdir()
     (folder / "work" / "notes.md").write_text("one\n")
     with engine.open(folder / "t.db") as db:
