@@ -37,7 +37,7 @@ def check(what: str, value: object, kind: str) -> None:
     if value is None and base != kind:
         return
     if not _KINDS[base](value):
-        raise TypeError(f"{what} is {kind}, not {_shown(value)}")
+        raise TypeError(f"{what} must be {kind}, not {_shown(value)}")
 
 
 def check_all(values: Mapping[str, object], kinds: Mapping[str, str]) -> None:

@@ -30,14 +30,14 @@ NO_OUTPUT: Any = None
 
 
 def json_schema(schema: Mapping[str, Any] | str) -> Any:
-    """A JSON Schema as `output=` takes it, for type checkers: they take only types there. It is `schema` itself."""
+    """Returns `schema` unchanged. Type checkers accept only types for `output=`, so wrap a JSON Schema in this function."""
     return schema
 
 
 class Options(TypedDict, total=False):
     """How to start or prompt a run; `help(engine.Database.run)` says what each key means.
 
-    What is left out, or None, is left to the run, the setting or the default.
+    If an option is None or left out, the value of the run counts, then the setting, then the default.
     """
 
     model: str | Model | Sequence[str | Model] | None
@@ -188,13 +188,13 @@ def attributes_of(options: Options | Asked) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Result(Generic[T]):
-    """How a prompt ended: `status` is that of its loop (200, 204, 403, 406, 413, 422, 499, 500), 202 while the run waits,
-    102 where driving was stopped before its end, 100 while the prompt is queued.
+    """How a prompt ended. `status` is 200, 204, 403, 406, 413, 422, 499 or 500; 202 if the run waits for a decision,
+    102 if the work was stopped before its end, 100 if the prompt is queued.
 
-    `usage` sums tokens over the loop's turns, `cost` is in US dollars (None: the price of an answer is unknown), `reason`
-    says why where the status does not. `accepted` says whether the result counts as accepted; None: there were no criteria,
-    or it was not verified. `tree_cost` is `cost` with that of all runs that the prompt gave work to. `output` is the object
-    that was asked for, `output_json` its JSON (None: there is none).
+    `usage` sums tokens over the loop's turns, `cost` is in US dollars (None: the price of an answer is unknown),
+    `reason` says why it ended, if the status does not. `accepted` says whether the result was accepted (None: it was
+    not checked). `tree_cost` is `cost` plus the cost of all child runs. `output` is the typed answer, `output_json`
+    its JSON (None: no typed answer).
     """
 
     run: str
@@ -240,11 +240,11 @@ def _why_none(result: Result[Any]) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """A run as it stands, a row of `run_overview`: `loops` and `turns` are numbers of them, times are UTC.
+    """The current state of a run, a row of `run_overview`. `loops` and `turns` are counts; times are UTC.
 
-    `cost` is in US dollars (None: unknown), `answer` is the latest one, `parent` the run that it was forked from. The
-    latest prompt is that of loop number `loops`. `title` is what a person called it, else the beginning of its first
-    prompt (None without one); `archived_at` is when it was taken out of lists (None: it was not).
+    `cost` is in US dollars (None: unknown), `answer` is the latest answer, `parent` the run that it was forked from.
+    The latest prompt has the number `loops`. `title` is the title, else the beginning of the first prompt (None: no
+    prompt); `archived_at` is when it was archived (None: it is not archived).
     """
 
     run: str
@@ -265,14 +265,14 @@ class Run:
 
 
 class Proposal(TypedDict):
-    """What waits for a decision, a row of `open_proposals`.
+    """A proposal that waits for a decision, a row of `open_proposals`.
 
-    `kind` says what it is (`question`, `process`, `file_write`, `mcp`, …), `detail` is the question, the command line,
-    the call or the diff, `path` is what `resolve` takes. `created_at` is a time in UTC. `background` is 1 for a command
-    that would run on in the background, else 0, and `kept` for one of these that would outlive its task. `tree` names
-    the runs above one that was delegated to and itself, from the top down. `instructions` is a JSON array with the
-    paths of the AGENTS.md that hold for the file or for what a command line names, the innermost first, else None;
-    `options` one with the answers that a question suggests, else None.
+    `kind` is `question`, `process`, `file_write`, `mcp` or another kind. `detail` is the question, the command line,
+    the call or the diff. Give `path` to `resolve`. `created_at` is a time in UTC. `background` is 1 for a command in
+    the background, else 0; `kept` is 1 if this command would continue after its task. For a child run, `tree` has the
+    names of the runs above it and its own, from the top down. `instructions` is a JSON array with the paths of the
+    AGENTS.md for the file or the command line, the innermost first, else None. `options` is a JSON array of the
+    answers that a question suggests, else None.
     """
 
     run: str

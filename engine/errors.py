@@ -6,7 +6,7 @@ from typing import Any
 
 
 class EngineError(Exception):
-    """The engine refuses something or cannot do it.
+    """The engine refuses a request or cannot carry it out.
 
     `status` is the HTTP status code that the database gives to the same failure;
     `str(error)` is ``"STATUS what happened, to what, and what to do next"``.
@@ -26,7 +26,7 @@ class EngineError(Exception):
 
 
 class ValidationError(EngineError):
-    """400: an argument or a text is malformed."""
+    """400: an argument or a text is invalid."""
 
     status: int = 400
 
@@ -38,29 +38,29 @@ class PermissionDenied(EngineError):  # noqa: N818 - a field term
 
 
 class NotFound(EngineError):  # noqa: N818
-    """404: what was named does not exist."""
+    """404: the run, file, model or other thing does not exist."""
 
     status: int = 404
 
 
 class NoOutput(EngineError):  # noqa: N818
-    """406: a prompt has no output, or one that its class refuses."""
+    """406: the prompt has no output, or an output that does not fit the type."""
 
     status: int = 406
 
 
 class Conflict(EngineError):  # noqa: N818
-    """409: the present state of the run, file or database does not allow it."""
+    """409: the current state of the run, file or database does not allow it."""
 
     status: int = 409
 
 
 class LeaseHeld(Conflict):
-    """409: another process drives the run, so it was not driven here."""
+    """409: another process works on the run, so this process did not."""
 
 
 class LeaseLost(Conflict):
-    """409: another process has taken over a run that was driven here."""
+    """409: another process has taken over the run."""
 
 
 class NeedsModule(Conflict):

@@ -166,7 +166,7 @@ class HookDict(_OfARun):
 
 
 class ContextDict(_OfARun):
-    """Old results are shown in short from now on."""
+    """Old results are summarized from now on."""
 
     type: Literal["context"]
     id: int

@@ -54,10 +54,10 @@ def _configured() -> Iterator[tuple[Path, str, str]]:
     place = config_folder() / "config.toml"
     table = loaded(read_file(place), place).get(TABLE, {})
     if not isinstance(table, Mapping):
-        raise ValidationError(f'{place}: plugins is a table: [plugins] and a line NAME = "PATH" for each')
+        raise ValidationError(f'{place}: plugins must be a table: [plugins], with a line NAME = "PATH" for each plugin')
     for name, path in table.items():
         if not isinstance(path, str):
-            raise ValidationError(f'{place}: plugin {name}: is a path, such as "~/plugins/{name}.py"')
+            raise ValidationError(f'{place}: plugin {name}: must be a path, such as "~/plugins/{name}.py"')
         yield place, name.lower(), path
 
 
@@ -81,8 +81,8 @@ def _load(name: str, path: str, where: str) -> ModuleType:
         raise ValidationError(f"{where}: plugin {name}: {file} fails: {type(error).__name__}: {error}") from error
     if not _has_hooks(module):
         raise ValidationError(
-            f"{where}: plugin {name}: {file} has no hook; a hook is a function of the module, such as engine_sql, with"
-            " @hookimpl of engine.plugins"
+            f"{where}: plugin {name}: {file} has no hook; write a function such as engine_sql, with @hookimpl of "
+            "engine.plugins"
         )
     return module
 
@@ -100,12 +100,13 @@ def _file_of(name: str, path: str, where: str) -> Path:
 
     place = Path(path).expanduser()
     if not place.is_absolute():
-        raise ValidationError(f"{where}: plugin {name}: {path} is not an absolute path; begin it with / or ~")
+        raise ValidationError(f"{where}: plugin {name}: {path} is not an absolute path; start the path with / or ~")
     file = place / "__init__.py" if place.is_dir() else place
     try:
         if not is_own(file.stat()) or not is_own(file.parent.stat()):
             raise ValidationError(
-                f"{where}: plugin {name}: {file} belongs to another user, or others may write it or its folder; chmod go-w"
+                f"{where}: plugin {name}: {file} belongs to another user, or others can write to it or its "
+                "folder; run chmod go-w on both"
             )
     except OSError as error:
         raise ValidationError(f"{where}: plugin {name}: {file}: {error.strerror}") from None

@@ -57,7 +57,7 @@ Project = Callable[[str, str], str | None]
 
 
 class Projection(NamedTuple):
-    """What packets show of the bodies of a scheme: in full view, and in short, at most 500 characters."""
+    """What packets show of the bodies of a scheme: in full, and as a summary of at most 500 characters."""
 
     visible: Project | None = None
     summarized: Project | None = None

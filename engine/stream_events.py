@@ -191,7 +191,7 @@ class HookEvent(Told):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextEvent(Told):
-    """Old results are shown in short from now on."""
+    """Old results are summarized from now on."""
 
     type: ClassVar[Literal["context"]] = "context"
     turn: int

@@ -98,7 +98,7 @@ def _tools(tools: str | None) -> list[_Tool]:
                     )
                 )
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise ValidationError(f'the tools are not a JSON array of {{"name", "schema"}}: {error}') from error
+        raise ValidationError(f'tools must be a JSON array of {{"name", "schema"}}: {error}') from error
     return found
 
 

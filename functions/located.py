@@ -227,7 +227,7 @@ class _Yaml:
                 continue
             key = self._value(event, depth + 1)
             if not key.is_text:
-                raise Unreadable(key.line, f"a name is a text, not {key.seen}")
+                raise Unreadable(key.line, f"a name must be a text, not {key.seen}")
             found.add(key.text, key.line, self._value(self._take(""), depth + 1))
         return found
 

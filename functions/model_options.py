@@ -54,7 +54,7 @@ def options_error(text: str) -> str | None:
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        return f'is a JSON object such as {{"top_p": 0.9}}, not {text[:80]!r}'
+        return f'must be a JSON object such as {{"top_p": 0.9}}, not {text[:80]!r}'
     if unknown := sorted(given.keys() - set(OPTIONS)):
         near = get_close_matches(unknown[0], OPTIONS, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(OPTIONS)}"
@@ -70,23 +70,23 @@ def _error(name: str, value: Any) -> str | None:
         return None if _is_number(value) and least <= value <= most else f"is from {least} to {most}, not {shown}"
     if name in _WHOLES:
         fits = _is_number(value) and float(value).is_integer() and _WHOLES[name] <= value <= _LARGEST
-        return None if fits else f"is a whole number{' from 1 on' if _WHOLES[name] == 1 else ''}, not {shown}"
+        return None if fits else f"must be a whole number{' from 1 on' if _WHOLES[name] == 1 else ''}, not {shown}"
     if name == "service_tier":
         return (
             None
             if isinstance(value, str) and 0 < len(value) <= 80 and value.isprintable()
-            else f"is a name, not {shown}"
+            else f"must be a name, not {shown}"
         )
     if name == "extra_body":
         if not isinstance(value, dict):
-            return f"is a JSON object with a provider's own fields, not {shown}"
+            return f"must be a JSON object with a provider's own fields, not {shown}"
         taken = sorted(value.keys() & OF_THE_ENGINE)
         return f"cannot change {taken[0]}, which the engine writes itself" if taken else None
     stops = [value] if isinstance(value, str) else value
     fits = isinstance(stops, list) and 0 < len(stops) <= _MOST_STOPS
     if fits and all(isinstance(each, str) and 0 < len(each) <= _LONGEST_STOP for each in stops):
         return None
-    return f"is a text or a list of at most {_MOST_STOPS} texts, not {shown}"
+    return f"must be a text or a list of at most {_MOST_STOPS} texts, not {shown}"
 
 
 def _is_number(value: Any) -> bool:

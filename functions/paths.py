@@ -223,7 +223,7 @@ def path_error(path: str | None) -> str | None:
 def _unnamable(path: str) -> str | None:
     """What is wrong with `path` before it is read: it is too long, or has a control character."""
     if len(path) > MAXIMUM_PATH:
-        return f"path has {len(path)} characters, the limit is {MAXIMUM_PATH}: choose a shorter one"
+        return f"path has {len(path)} characters, but at most {MAXIMUM_PATH} are allowed"
     if not path.isprintable() and (control := _CONTROL.search(path)):
         return f"path has the control character U+{ord(control[0]):04X}: leave it out"
     return None

@@ -135,20 +135,20 @@ def _in_layers(children: dict[str, list[str]], top: str) -> Iterator[str]:
 
 def _node(place: int, given: Any) -> dict[str, Any]:
     if not isinstance(given, dict) or not isinstance(given.get("id"), str):
-        raise _FaultError(f"nodes: number {place + 1} has no id, which is a text")
+        raise _FaultError(f"nodes: number {place + 1} needs an id, which must be a text")
     name = _line(given["id"], _LONGEST_NAME, f"node number {place + 1}: its id")
     where = f"node '{name}'"
     context = given.get("context")
     if context is not None and not isinstance(context, dict):
-        raise _FaultError(f"{where}: its context is a JSON object")
+        raise _FaultError(f"{where}: its context must be a JSON object")
     context = dict(context or {})
     status = given.get("status") or context.pop("status", None)
     if status is not None and not isinstance(status, str):
-        raise _FaultError(f"{where}: its status is a text, not {_told(status)}")
+        raise _FaultError(f"{where}: its status must be a text, not {_told(status)}")
     description = given.get("description")
     description = context.pop("description", None) if description is None else description
     if description is not None and (not isinstance(description, str) or len(description) > _LONGEST_TEXT):
-        raise _FaultError(f"{where}: its description is a text of at most {_LONGEST_TEXT} characters")
+        raise _FaultError(f"{where}: its description must be a text of at most {_LONGEST_TEXT} characters")
     kind = given.get("type") or given.get("edgeType")
     if kind is not None:
         kind = _line(kind, _LONGEST_TYPE, f"{where}: its type")
@@ -162,7 +162,7 @@ def _node(place: int, given: Any) -> dict[str, Any]:
         "created_at": _time(given.get("created_at", given.get("createdAt"))),
     }
     if _holds_half_a_character(made):
-        raise _FaultError(f"{where}: it holds half of a character (a lone surrogate)")
+        raise _FaultError(f"{where}: it contains half of a character (a lone surrogate)")
     return made
 
 
@@ -170,7 +170,7 @@ def _parents(given: Any, where: str) -> list[str] | None:
     if given is None:
         return None
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
-        raise _FaultError(f"{where}: its parents are a JSON array of names")
+        raise _FaultError(f"{where}: its parents must be a JSON array of names")
     return list(dict.fromkeys(given))
 
 
@@ -178,7 +178,7 @@ def _line(given: Any, longest: int, what: str) -> str:
     """A text of one line without control characters."""
     if not isinstance(given, str) or not 1 <= len(given) <= longest or fence_line(given) != given:
         raise _FaultError(
-            f"{what} is one line of 1 to {longest} characters without control characters, not {_told(given)}"
+            f"{what} must be one line of 1 to {longest} characters without control characters, not {_told(given)}"
         )
     return given
 

@@ -86,7 +86,7 @@ def arguments_schema(schema: str) -> Schema:
     except ValueError as error:
         raise ValidationError(f"the schema of a tool is not JSON: {error}") from error
     if not isinstance(parsed, dict):
-        raise ValidationError('the schema of a tool is a JSON object such as {"type":"object"}')
+        raise ValidationError('the schema of a tool must be a JSON object such as {"type":"object"}')
     return {"properties": {"body": {"type": "string"}}, **parsed, "type": "object"}
 
 

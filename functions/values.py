@@ -29,12 +29,12 @@ def value_error(value: str | float | None, kind: str | None, least: float | None
     if value is None or kind not in _KINDS:
         return None
     if kind == "mode":
-        return None if value in ("ask", "act") else f"is ask or act, not {value!r}"
+        return None if value in ("ask", "act") else f"must be ask or act, not {value!r}"
     if kind == "effort":
-        return None if value in EFFORTS else f"is one of {', '.join(EFFORTS)}, not {value!r}"
+        return None if value in EFFORTS else f"must be one of {', '.join(EFFORTS)}, not {value!r}"
     if kind == "sandbox":
         known = _SANDBOX.fullmatch(str(value))
-        return None if known else f"is auto, require, off or the name of one, not {value!r}"
+        return None if known else f"must be auto, require, off or the name of a sandbox, not {value!r}"
     if kind == "options":
         from .model_options import options_error
 
@@ -46,18 +46,18 @@ def value_error(value: str | float | None, kind: str | None, least: float | None
     if kind == "text":
         return None if most is None else _size_error(str(value), int(most))
     if kind == "flag":
-        return None if str(value) in _FLAGS else f"is 0 or 1, not {value!r}"
+        return None if str(value) in _FLAGS else f"must be 0 or 1, not {value!r}"
     number = _number(value, kind == "whole")
     if number is not None and (least is None or number >= least) and (most is None or number <= most):
         return None
-    return f"is a {'whole ' if kind == 'whole' else ''}number{_bounds(least, most)}, not {value!r}"
+    return f"must be a {'whole ' if kind == 'whole' else ''}number{_bounds(least, most)}, not {value!r}"
 
 
 def _size_error(text: str, most: int) -> str | None:
     if "\0" in text:
-        return "holds a NUL character, which the system does not take"
+        return "contains a NUL character, which is not allowed"
     size = len(text.encode("utf-8", "surrogatepass"))
-    return None if size <= most else f"has {size:,} bytes, the most is {most:,}; put it into a file and name that"
+    return None if size <= most else f"has {size:,} bytes, but at most {most:,} are allowed; put it into a file"
 
 
 def _number(value: str | float, whole: bool) -> float | None:

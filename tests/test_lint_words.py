@@ -48,5 +48,5 @@ def test_all_texts_are_read_and_none_has_a_finding() -> None:
     assert all(len(text) > 3_000 for text in texts.values())
     assert "Accept proposals of a run" in texts["help"]
     assert ": there is no such run" in texts["messages of sql/"]
-    assert "the prompt is empty; say what to do" in texts["messages of engine/ and functions/"]
+    assert "the prompt is empty; write what the run should do" in texts["messages of engine/ and functions/"]
     assert lint_words.main() == 0

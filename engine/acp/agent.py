@@ -197,7 +197,7 @@ class EngineAgent:
         asked = read_prompt(prompt, session.root)
         if len(session.prompts) > MOST_WAITING:
             raise Overflow(
-                f"session {session_id!r}: {MOST_WAITING} prompts wait; cancel them, or wait for their answers"
+                f"session {session_id!r}: {MOST_WAITING} prompts are waiting; cancel some, or wait for their answers"
             )
         assert self._client is not None, "a request came over a connection"
         prompting = Prompting(session, self._client, self._lines)
@@ -279,7 +279,9 @@ class EngineAgent:
 
     async def _tell_past(self, session: Session) -> None:
         if session.prompts:
-            raise Conflict(f"session {session.run!r}: is answering a prompt; cancel that prompt or wait for its answer")
+            raise Conflict(
+                f"session {session.run!r}: a prompt is still being answered; cancel the prompt, or wait for its answer"
+            )
         loop = asyncio.get_running_loop()
 
         def read() -> None:
@@ -299,4 +301,4 @@ class EngineAgent:
 def _refuse_more_folders(folders: Sequence[str] | None) -> None:
     """Raise `EngineError` (400) where a session would have several folders."""
     if folders:
-        raise EngineError("additionalDirectories: not supported, because a session works in one folder, its cwd", 400)
+        raise EngineError("additionalDirectories: not supported; a session works only in the folder cwd", 400)

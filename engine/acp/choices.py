@@ -83,13 +83,13 @@ def set_option(session: Session, option: str, value: str | bool) -> None:
             session.model = choose_model(db, session.run, name, session.root)
         case "effort", str(level):
             if level not in (_AS_IT_IS, *EFFORTS):
-                raise ValidationError(f"effort {level[:40]!r}: is one of {', '.join(EFFORTS)}")
+                raise ValidationError(f"effort {level[:40]!r}: must be one of {', '.join(EFFORTS)}")
             chosen = None if level == _AS_IT_IS else level
             if model := _model(session):
                 check_effort(db, session.run, model, chosen)
             session.effort = chosen
         case _:
-            raise NotFound(f"option {option[:100]!r}: no option takes this value; the options are {MODEL} and {EFFORT}")
+            raise NotFound(f"option {option[:100]!r}: no option has this value; the options are {MODEL} and {EFFORT}")
 
 
 def _select(

@@ -62,9 +62,11 @@ def read_prompt(blocks: Sequence[Any], root: Path) -> Prompt:
                 raise EngineError(f"a block of the type {block.type!r} {_UNSEEN}", 415)
     text, texts = storable("".join(words)), storable("\n\n".join(embedded))
     if len(text.encode()) + len(texts.encode()) > MOST_BYTES:
-        raise Overflow(f"the prompt is longer than {MOST_BYTES:,} bytes; save it to a file and name that in the prompt")
+        raise Overflow(
+            f"the prompt is longer than {MOST_BYTES:,} bytes; save it to a file, and name the file in the prompt"
+        )
     if not text.strip():
-        raise ValidationError("the prompt is empty; say what to do")
+        raise ValidationError("the prompt is empty; write what the run should do")
     return Prompt(text, texts, tuple(files))
 
 

@@ -39,7 +39,7 @@ def told(method: Callable[_P, Awaitable[_T]]) -> Callable[_P, Coroutine[Any, Any
         except RequestError:
             raise
         except ConnectionError as error:
-            raise RequestError(_INTERNAL, "the client is gone") from error
+            raise RequestError(_INTERNAL, "the client has disconnected") from error
         except Exception as error:
             logging.getLogger(__name__).error("%s", error, exc_info=bool(os.environ.get("ENGINE_DEBUG")))
             first = str(error).partition("\n")[0][:300]

@@ -77,7 +77,7 @@ class Lines:
             if error := message.get("error"):
                 message = {**message, "error": told_error(error)}
         if self.ended.is_set():
-            raise ConnectionError("the client is gone")
+            raise ConnectionError("the client has disconnected")
         written: asyncio.Future[None] = self._loop.create_future()
         self._written.put(((json.dumps(message, separators=(",", ":")) + "\n").encode(), written))
         self._unread += 1
@@ -124,11 +124,11 @@ class Lines:
         number, is_notification = message.get("id"), "id" not in message
         refusal = ""
         if not isinstance(message["method"], str):
-            refusal = "method is a text"
+            refusal = "method must be a text"
         elif is_notification:
             pass
         elif isinstance(number, bool) or not isinstance(number, (int, str)):
-            refusal = "id is a text or a whole number"
+            refusal = "id must be a text or a whole number"
         elif number in self._open:
             refusal = f"id {str(number)[:40]!r} is used by a request that is still open"
         elif len(self._open) >= MOST_AT_ONCE:
@@ -167,7 +167,7 @@ class Lines:
                 self._write(data)
             except OSError:
                 self._end()
-                self._settle(written, ConnectionError("the client is gone"))
+                self._settle(written, ConnectionError("the client has disconnected"))
             else:
                 self._settle(written, None)
             self._written.task_done()

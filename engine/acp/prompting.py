@@ -100,7 +100,7 @@ class Prompting:
     def expect_client(self) -> None:
         """Raise `ConnectionError` where this was stopped: a prompt whose turn comes then is not given to the run."""
         if self._stopped.is_set():
-            raise ConnectionError("the client is gone")
+            raise ConnectionError("the client has disconnected")
 
     async def cancel(self) -> None:
         """End the prompt at 499, wherever it stands; what it asks is answered with nothing."""
@@ -215,7 +215,7 @@ class Prompting:
                 if future.done():
                     return future.result()
             future.cancel()
-            raise ConnectionError("the client is gone")
+            raise ConnectionError("the client has disconnected")
         finally:
             self._asked.discard(future)
 

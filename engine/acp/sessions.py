@@ -124,7 +124,7 @@ class Sessions:
     def find(self, number: str) -> Session:
         """The open session with this id; raises `NotFound` (404)."""
         if number not in self._open:
-            raise NotFound(f"session {number[:100]!r}: is not open here; session/load opens one")
+            raise NotFound(f"session {number[:100]!r}: is not open here; open it with session/load")
         return self._open[number]
 
     def new(self, cwd: str, servers: Sequence[Server] = ()) -> Session:
@@ -151,7 +151,9 @@ class Sessions:
         with self._handles.of(root, servers, make=False) as db:
             db, mode = self._found(db, number, root)
             if held is not None and held.database is not db:
-                raise Conflict(f"session {number!r}: is open in another folder, or with other servers; close it first")
+                raise Conflict(
+                    f"session {number!r}: is already open with another folder or other servers; close it first"
+                )
             return held or self._keep(Session(db, number, root, self._given, mode, is_titled=True))
 
     def fork(self, cwd: str, number: str, servers: Sequence[Server] = ()) -> Session:
@@ -174,7 +176,7 @@ class Sessions:
     def listed(self, cwd: str | None, cursor: str | None) -> tuple[list[Row], str | None]:
         """The runs of the folder `cwd` (None: of the database of the current one), the latest first, and the next cursor."""
         if cursor is not None and not (cursor.isdecimal() and len(cursor) < 19):
-            raise ValidationError("cursor: not from this server; list again without a cursor")
+            raise ValidationError("cursor: not from this server; list from the start, without a cursor")
         root = None if cwd is None else folder(cwd)
         which = {"root": root and str(root), "before": cursor and int(cursor), "limit": PAGE + 1}
         with self._handles.of(root or Path.cwd(), make=False) as found:

@@ -195,12 +195,12 @@ def _expect_installed() -> None:
         import duckdb
         import pyarrow
     except ModuleNotFoundError as error:
-        raise EngineError(f"{error.name} is not installed; pip install 'engine[export]' brings it") from None
+        raise EngineError(f"{error.name} is not installed; to install it: pip install 'engine[export]'") from None
     del duckdb, pyarrow
 
 
 def analysis(files: Files) -> Analysis:
-    """Files whose views queries read as one: `engine.analysis("out/*.db").sql("select …")`.
+    """Query the views of several files together: `engine.analysis("out/*.db").sql("select …")`.
 
     `files` is a file, a folder, a pattern, or a list of these. Raises `NotFound` (404) if there are none.
     """

@@ -20,7 +20,7 @@ def write(table: pyarrow.Table, target: Path) -> None:
     Raises `Conflict` (409) if `target` exists, and `NotFound` (404) if it cannot be written.
     """
     if target.exists() or target.is_symlink():
-        raise Conflict(f"{target}: exists already; name a new file")
+        raise Conflict(f"{target}: already exists; choose a new file")
     try:
         with tempfile.TemporaryDirectory(prefix=".engine-fleet-", dir=target.parent) as folder:
             made = Path(folder, "made")

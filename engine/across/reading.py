@@ -168,7 +168,7 @@ def _judge(store: Store) -> None:
             f"has objects of others in the place of the engine's, such as {strange[0]}; 'engine trust' shows them"
         )
     if store.differs:
-        raise Conflict(f"{store.differs}; 'engine migrate' brings it up to date")
+        raise Conflict(f"{store.differs}; to update it: engine migrate")
 
 
 def _show_missing(connection: apsw.Connection, sources: Iterable[Source], stack: ExitStack) -> None:
@@ -195,7 +195,7 @@ class _Locked:
             self._file.xLock(apsw.SQLITE_LOCK_SHARED)
             self._file.xUnlock(apsw.SQLITE_LOCK_NONE)
         except apsw.BusyError:
-            raise Conflict("is locked by another process; ask again when that has ended") from None
+            raise Conflict("is locked by another process; try again when that process has ended") from None
 
     def close(self) -> None:
         self._file.xClose()
@@ -216,7 +216,7 @@ def _reason(name: str, error: BaseException) -> str:
         case MemoryError():
             return "holds more than fits into the memory; ask for fewer rows or columns"
         case apsw.BusyError():
-            return "is locked by another process; ask again when that has ended"
+            return "is locked by another process; try again when that process has ended"
         case apsw.CorruptError() | apsw.NotADBError() | apsw.IOError():
             return f"is damaged ({error}); 'engine doctor' checks it"
     return f"cannot be read ({error})"

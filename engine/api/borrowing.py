@@ -79,7 +79,9 @@ class Borrower(Database):
         with self._borrowed(partial(self._lender.writing, self._wires)):
             super().execute(sql, bindings)
             if self.connection.in_transaction and not self._own.is_in_transaction:
-                raise Conflict(f"{self.path}: {sql.split()[0]}: write 'with db.transaction():' instead")
+                raise Conflict(
+                    f"{self.path}: {sql.split()[0]}: is not allowed here; use 'with db.transaction():' instead"
+                )
 
     @property
     def in_transaction(self) -> bool:

@@ -66,76 +66,82 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
         output: TypeForm[T] = NO_OUTPUT,
         **options: Unpack[Options],
     ) -> Result[T]:
-        """Give `prompt` to a run, a new one unless `run` names one, and drive it until it ends or waits.
+        """Send `prompt` to a run, by default a new one; return when it has answered or waits for a decision.
 
-        `on_event` gets each `engine.Event`. `on_proposal` gets each open `engine.Proposal` and returns True to accept it,
-        False to reject it, a text to answer with, or None to leave it open. `on_driver` gets the driver, whose `stop()`
-        ends the driving from another thread: the status is 102 or 202 then, and `resume` goes on. `keep_output` is a file
-        outside of the run's folder that gets every byte that shell commands print; of what it prints a run itself keeps
-        the beginning and the end. `output` is the form of the answer: a type, such as a class of pydantic, a dataclass, a
-        TypedDict, `list[str]` or a union, or a JSON Schema (in `engine.json_schema(…)` for type checkers). `Result.output`
-        is the object then. An answer that does not fit goes back to the model with what is wrong; after the last attempt the
-        status is 406.
+        `on_event` gets each `engine.Event`. `on_proposal` gets each open `engine.Proposal`. It returns True to accept
+        it, False to reject it, a text to answer with, or None to leave it open. `on_driver` gets the driver. Its
+        `stop()`, called from another thread, stops the work; then the status is 102 or 202, and `resume` continues the
+        run. `keep_output` is a file outside of the run's folder, to which the complete output of shell commands is
+        appended. `output` is the type of the answer: a class of pydantic, a dataclass, a TypedDict, `list[str]`, a
+        union, or a JSON Schema (in `engine.json_schema(…)` for type checkers). `Result.output` is the object. If an
+        answer does not fit, the model reads the faults and tries again. After the last attempt the status is 406.
 
-        `context` is the app's object for its tools (`engine.Context.app`), by default that of `open`.
+        `context` is the app's object for its tools (`engine.Context.app`); default: the `context` of `open`.
 
-        Options; what is left out, or None, is left to the run, then to the setting, then to the default:
+        Options; if an option is None or left out, the value of the run counts, then the setting, then the default:
 
             model            a name, such as openai/NAME, or an object with the method `complete` of
-                             `engine.models.protocol`; or a list of these: the next one goes on if one fails
-            root             the folder that the run works in; without it no file is touched and no process runs
+                             `engine.models.protocol`; or a list of these: if a model fails, the next is asked
+            root             the working folder; without it the run has no files and no shell commands
             project          the name of the project (default: that of the folder)
-            mode             "act" (default), or "ask", which refuses what would change a file
-            persona          the name of its persona, chosen when it starts
-            system_prompt    what its system message says besides the persona, for this and later prompts; "" ends that
-            task_prompt      what it says for this prompt alone
-            temperature      sampling temperature, 0 to 2 (default: that of the run, the alias, then the setting); None: none
-                             is sent, so that the model's own counts
+            mode             "act" (default), or "ask", which cannot change files
+            persona          the name of the persona, chosen when the run starts
+            system_prompt    text added to the system message, for this prompt and later ones; "" removes it
+            task_prompt      text added to the system message for this prompt only
+            temperature      sampling temperature, 0 to 2 (default: that of the run, then the alias, then the setting). None:
+                             no temperature is sent, so the model uses its own
             model_options    settings of the model for this prompt, a dict: top_p, top_k, max_output (tokens of an answer),
-                             stop (a text or texts), seed, service_tier, and extra_body with a provider's own fields. A None
-                             takes a setting of the alias away. What the provider does not take is a `ValidationError`
-            effort           how hard the model thinks: none, minimal, low, medium, high, xhigh or max, for this and later
-                             prompts (default: that of the alias, then the setting)
+                             stop (a text or texts), seed, service_tier, and extra_body with a provider's own fields. None
+                             removes a setting of the alias. An option that the provider does not support is a
+                             `ValidationError`
+            effort           how hard the model thinks: none, minimal, low, medium, high, xhigh or max, for this and
+                             later prompts (default: that of the alias, then the setting)
             context_limit    context window in tokens, at least 256 (default: that of the model)
-            max_turns        turns after which the prompt ends at 499, at least 1 (default: setting max_loop_turns)
-            max_seconds      seconds after which it ends at 499; 0: no limit (default: setting max_loop_seconds)
-            max_cost         US dollars that it may cost, the runs below it included, before it ends at 499 (default: the
-                             setting max_loop_cost). No call is made that could exceed it; the limits of a day and the file
-                             (settings max_day_cost, max_file_cost) hold too
-            max_tokens       the same in tokens of packets and answers (default: setting max_loop_tokens)
-            max_calls        the same in calls of models (default: setting max_loop_calls)
-            condense_ratio   share of the context at which old results are shown in short; 0: never (default: the setting)
+            max_turns        turns after which the prompt is stopped with 499, at least 1 (default: setting
+                             max_loop_turns)
+            max_seconds      seconds after which it is stopped with 499; 0: no limit (default: setting max_loop_seconds)
+            max_cost         most US dollars that the prompt and its child runs may cost, before it is stopped with 499
+                             (default: setting max_loop_cost). No call is made that could exceed it. The limits of the
+                             settings max_day_cost and max_file_cost apply, too
+            max_tokens       the same limit in tokens of packets and answers (default: setting max_loop_tokens)
+            max_calls        the same limit in calls of models (default: setting max_loop_calls)
+            condense_ratio   summarize old results if a packet fills more than this share; 0: never (default: the
+                             setting)
             tools            the app's tools for this prompt: functions, toolsets, and names of tools and toolsets that
-                             `open` was given; what is left out is hidden (default: all)
-            narrow_tools     tools besides the core that the model is told of; 0: all (default: the setting)
-            answer_cache     give an answer of before to nearly the same prompt (default: the setting)
+                             `open` was given; the others are hidden (default: all)
+            narrow_tools     number of tools that the model sees besides the core tools; 0: all (default: the setting)
+            answer_cache     reuse the answer to a nearly equal prompt (default: the setting)
             yolo             accept every proposal except questions (default: False)
             accept_edits     accept changes and removals of files (default: False)
-            no_repo          the files of the project are not shown or read (default: False)
-            no_web           tools that search or fetch are closed (default: False)
-            no_interaction   tools that ask a person are closed (default: False)
-            no_proposals     tools that need a decision are closed (default: False)
-            no_processes     tools that run a command are closed (default: False)
-            overwrite_unseen  files whose text the run has not seen may be overwritten (default: False)
-            max_depth        levels of runs that its model may delegate to; 0: none (default: the setting)
-            sandbox          of shell commands: "auto", "require" (run none without), "off", or the name of one
+            no_repo          hide the files of the project (default: False)
+            no_web           close the tools that search the web or fetch pages (default: False)
+            no_interaction   close the tools that ask a person (default: False)
+            no_proposals     close the tools that need a decision (default: False)
+            no_processes     close the tools that run commands (default: False)
+            overwrite_unseen  let the run overwrite files that it has not read (default: False)
+            max_depth        how many levels deep the run may delegate; 0: not at all (default: the setting)
+            sandbox          of shell commands: "auto", "require" (no command without a sandbox), "off", or a name
                              (default: $ENGINE_SANDBOX, then the setting)
-            network          what shell commands in a sandbox reach: "all", or domains separated by commas (default: nothing)
-            accept           what the result has to fulfil: a judge says whether it does, else the run tries again
-            accept_command   a command line that has to exit with 0; it is decided on like any other, and comes first
-            accept_attempts  results that are checked, at least 1; the last one is kept (default: setting accept_attempts)
-            accept_model     the model that judges (default: setting judge_model, then that of the run)
-            output_attempts  answers that are held against the form of `output`, at least 1 (default: the setting)
-            fork             the run that the new one is forked from
-            at               the turn of that run from which it is forked (default: as it is now)
-            attachments      files for the prompt: paths, bytes or `engine.Picture`. Pictures, PDF and sounds (WAV, MP3)
-                             reach models that take them; another model gets the text of a PDF. Other files are text
+            network          what shell commands in a sandbox may reach: "all", or domains separated by commas (default:
+                             nothing)
+            accept           criteria for the result, checked by a judge; if they are not met, the run tries again
+            accept_command   a command line that must exit with 0; it runs before the judge, and needs a decision like
+                             any other
+            accept_attempts  how many results are checked, at least 1; the last is kept (default: setting
+                             accept_attempts)
+            accept_model     the model of the judge (default: setting judge_model, then the model of the run)
+            output_attempts  how many answers are compared with `output`, at least 1 (default: the setting)
+            fork             the run to copy
+            at               the turn at which it is copied (default: as it is now)
+            attachments      files for the prompt: paths, bytes or `engine.Picture`. Pictures, PDFs and sounds (WAV,
+                             MP3) are sent to models that accept them; other models get the text of a PDF. All other
+                             files must be text
             handoffs         personas that the model may hand the prompt over to: `engine.Handoff`, or names
 
-        Raises an `EngineError` where the run cannot be started or driven: `NotFound` (404) for an unknown model or folder,
-        `ValidationError` (400) for an empty prompt, `Conflict` (409) while the run is driven or inside a transaction. The
-        prompt is not stored then; `start` puts one in line behind those of a run that is driven. A loop that fails raises
-        nothing; its status is in the result.
+        Raises an `EngineError` if the run cannot start: `NotFound` (404) for an unknown model or folder,
+        `ValidationError` (400) for an empty prompt, `Conflict` (409) inside a transaction or if another driver works
+        on the run. Then the prompt is not stored; to queue it anyway, use `start`. If the prompt itself fails, nothing
+        is raised, and the status is in the result.
         """
         from engine.driving import results, runs
         from engine.processes.kept_output import opened as output_file
@@ -167,9 +173,9 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
         output: TypeForm[T] = NO_OUTPUT,
         **options: Unpack[Options],
     ) -> Result[T]:
-        """`run` for asyncio: it works in a thread, with a connection of its own, and calls back there.
+        """`run` for asyncio. It works in a thread with a connection of its own, and calls the callbacks there.
 
-        Cancelling it stops the driving; `resume` goes on then.
+        If the task is cancelled, the work stops, and `resume` continues the run.
         """
         self.expect_no_transaction()
         return await self._handles.drive(
@@ -198,15 +204,15 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
         output: TypeForm[T] = NO_OUTPUT,
         **options: Unpack[Options],
     ) -> Stream[T]:
-        """Give `prompt` to a run as `run` does, and iterate over what happens: `for event in db.stream(prompt):`.
+        """Send `prompt` to a run, and yield the events of its work: `for event in db.stream(prompt):`.
 
-        With asyncio it is `async for event in db.stream(prompt):`. The events are those of `engine.stream_events`, one class
-        each; the first is a `StartEvent`, the last an `EndEvent` with the `Result`. Without a prompt `run` is driven on as
-        `resume` does it, which takes `max_turns`, `max_seconds`, `max_cost`, `max_tokens` and `max_calls`.
+        With asyncio it is `async for event in db.stream(prompt):`. The events are those of `engine.stream_events`, one
+        class each; the first is a `StartEvent`, the last an `EndEvent` with the `Result`. Without a prompt it
+        continues `run` as `resume` does, with the same limits (`max_turns`, `max_seconds`, `max_cost`, …).
 
-        Whoever leaves the loop cancels the prompt. The run is driven in a thread and waits for a reader that is slow. At a
-        `ProposalEvent` the reader may call `resolve`; the stream goes on if something was decided, else it ends with the
-        status 202. Options and errors are those of `run`; the errors are raised at the first event.
+        If you leave the loop, the prompt is cancelled. The run works in a thread and waits for a slow reader. At a
+        `ProposalEvent` you may call `resolve`. If you decide, the stream continues; otherwise it ends with the status
+        202. Options and errors are the same as in `run`; errors are raised at the first event.
         """
         from engine.api.streams import Stream, beginning
 
@@ -218,10 +224,10 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
     def start(
         self, prompt: str, *, run: str | None = None, output: TypeForm[T] = NO_OUTPUT, **options: Unpack[Options]
     ) -> Run:
-        """Give `prompt` to a run, a new one unless `run` names one, without driving it: `resume` does that, from anywhere.
+        """Queue `prompt` for a run, without working on it. `resume` works on it, in any process.
 
-        `loops` of what it returns is the number of this prompt, which `result` and `abort` take. The options and the errors
-        are those of `run`. It may be called inside a transaction.
+        `loops` of the returned `Run` is the number of this prompt, for `result` and `abort`. Options and errors are
+        the same as in `run`. You may call it inside a transaction.
         """
         from engine.driving import prompts, results
 
@@ -246,14 +252,13 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
         tools: Iterable[Callable[..., Any] | Toolset | str] | None = None,
         output: TypeForm[T] = NO_OUTPUT,
     ) -> Result[T]:
-        """Drive a run on from its next step, after a `start`, a kill, an interruption or a decision.
+        """Continue a run after a `start`, a kill, an interruption or a decision.
 
-        With `max_turns`, `max_seconds`, `max_cost`, `max_tokens` or `max_calls` its latest prompt, which a limit has
-        stopped, is given once more with that limit. What a limit of the day or the file has stopped goes on without one, if
-        that leaves something again.
-        `output` is the type of the object in the result, as in `result`. The callbacks, `keep_output`
-        and `context` are those of `run`. `tools` are functions and toolsets for this driving; what the prompt chose stays.
-        Raises `NotFound` (404) for an unknown run, `Conflict` (409) while another process drives it, or for a limit where
+        If a limit has stopped the latest prompt, `max_turns`, `max_seconds`, `max_cost`, `max_tokens` or `max_calls` gives
+        the prompt again with this new limit. If a limit of the day or the file has stopped it, no new limit is needed.
+        `output` is the type of the object in the result, as in `result`. The callbacks, `keep_output` and `context` are the
+        same as in `run`. `tools` are functions and toolsets that this process adds; the tools that the prompt chose stay.
+        Raises `NotFound` (404) for an unknown run, `Conflict` (409) while another process works on it, or for a limit where
         none has stopped its latest prompt.
         """
         from engine.driving import results, runs
@@ -298,7 +303,7 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
         tools: Iterable[Callable[..., Any] | Toolset | str] | None = None,
         output: TypeForm[T] = NO_OUTPUT,
     ) -> Result[T]:
-        """`resume` for asyncio; cancelling it stops the driving, and another resume goes on."""
+        """`resume` for asyncio. If the task is cancelled, the work stops, and another `resume` continues it."""
         self.expect_no_transaction()
         return await self._handles.drive(
             lambda db, watch: db.resume(
@@ -320,12 +325,12 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
 
     @expects(run="a text", after="a whole number")
     def events(self, run: str, *, after: int = 0) -> Iterator[Event]:
-        """The events of a run behind the one with the id `after`, and those that come, until all its prompts have ended.
+        """The events of a run after the event with the id `after`, and new events until all prompts of the run have ended.
 
-        Whoever drives the run, here or in another process, it is followed live; while it waits for a decision this waits
-        too. Events of type delta, thought, begin, progress, output and retry are told to `on_event` only. The `text` of an
-        answer comes in pieces if this process drives the run, else when it has been stored. A client that comes back with
-        the id of the last event that it saw misses none. Raises `NotFound` (404) for an unknown run.
+        It follows the run live, even if another process works on it. While the run waits for a decision, the iterator
+        waits, too. Events of type delta, thought, begin, progress, output and retry go only to `on_event`. The `text`
+        of an answer comes in pieces if this process works on the run, else as a whole. To miss no event, give `after`
+        the id of the last event that you saw. Raises `NotFound` (404) for an unknown run.
         """
         from engine.api.following import follow
 
@@ -333,7 +338,9 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
 
     @expects(run="a text", after="a whole number")
     def events_async(self, run: str, *, after: int = 0) -> AsyncIterator[Event]:
-        """`events` for asyncio: `async for event in db.events_async(run):`. Those on one event loop share a handle."""
+        """`events` for asyncio: `async for event in db.events_async(run):`. All iterators on one event loop share a
+        handle.
+        """
         from engine.api.following import follow_async
 
         self.value("select 1")  # raises where the file was closed
@@ -361,28 +368,29 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
         *,
         output: TypeForm[T] = NO_OUTPUT,
     ) -> Result[T]:
-        """How prompt number `loop` of a run stands, by default its latest. Raises `NotFound` (404) for an unknown one.
+        """The result so far of prompt number `loop` of a run; default: its latest prompt. Raises `NotFound` (404) for
+        an unknown one.
 
-        `output` is the type of its `Result.output`, as the prompt was given it (default: the value of its JSON).
+        `output` is the type of `Result.output`, as in the prompt (default: the plain JSON value).
         """
         from engine.driving import results
 
         return results.result(self, run, loop, output)
 
     def give_model(self, model: Model) -> str:
-        """Make a model object known to this handle, for runs that were started with it elsewhere; returns its name.
+        """Register a model object with this handle, for runs that another process started with it; returns its name.
 
-        Only an object with a text `name` can be known elsewhere: it is stored as `object:NAME`.
+        The object needs an attribute `name`, a text. The database stores only `object:NAME`.
         """
         return self.app_models.add(model)
 
     @expects(run="a text", note="a text")
     def handoff(self, run: str, to: Handoff | str, *, note: str = "") -> None:
-        """Hand the open prompt of `run` over to another persona, which goes on with it at the next `resume`.
+        """Hand the open prompt of `run` over to another persona, which continues it at the next `resume`.
 
-        `to` is an `engine.Handoff`, with the model and the tools of the persona, or its name. `note` tells it what the log
-        does not. Raises `NotFound` (404) for an unknown run or persona, `Conflict` (409) while the run is driven, waits for
-        a decision, or has no open prompt.
+        `to` is an `engine.Handoff` with the model and the tools of the persona, or the name of a persona. The persona
+        reads `note`. Raises `NotFound` (404) for an unknown run or persona, `Conflict` (409) if a process works on the
+        run, if it waits for a decision, or if it has no open prompt.
         """
         from engine.driving.handoffs import hand_over
         from engine.tools.handoffs import handoffs_of
@@ -393,8 +401,8 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
     def abort(self, run: str, reason: str = "aborted", *, loop: int | None = None) -> None:
         """End the active loop of `run` with status 499; queued prompts stay. Raises `NotFound` (404) for an unknown run.
 
-        With `loop`, end that prompt, such as number `start(…).loops`: in line it will never begin, one that has ended stays
-        as it ended. Who has just given a prompt cannot know whether it is active yet.
+        With `loop`, end the prompt with this number, such as `start(…).loops`, whether it is active or queued. A
+        prompt that has ended does not change.
         """
         from engine.driving import runs
 
@@ -411,11 +419,11 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
         reason: str | None = None,
         by: str = "client",
     ) -> None:
-        """Accept or reject the proposals under `path`, or all open ones of the run; whoever drives the run performs them.
+        """Accept or reject the proposals under `path`, or all open proposals of the run. `resume` then carries them out.
 
-        `body` is the answer to a question, or a text that replaces the proposed one. `reason` tells the model why. `by` is
-        recorded as who decided. Raises `NotFound` (404) where nothing is proposed, `ValidationError` (400) for an empty
-        name, for a question without an answer, and for a text where none is taken.
+        `body` is the answer to a question, or a text that replaces the proposed one. The model reads `reason`. `by` is
+        the name of the person who decides. Raises `NotFound` (404) if there is no open proposal, `ValidationError`
+        (400) for an empty name, for a question without an answer, and for a text that the proposal cannot have.
         """
         from engine.driving import runs
 
@@ -429,7 +437,7 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
         return read_only_rows(self, query, bindings)
 
     def analysis(self, files: Files = ()) -> Analysis:
-        """This file and others, whose views queries read as one, with the column `file`; see `engine.analysis`."""
+        """Query the views of this file and others together, with a column `file`; see `engine.analysis`."""
         from engine.across.analysis import Analysis
 
         others = [files] if isinstance(files, str | PathLike) else files
@@ -439,9 +447,9 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
     async def call_async(self, work: Callable[[Database], _T]) -> _T:
         """`work(db)` in a thread, with a handle for it: `await db.call_async(lambda db: db.start("Hi", root="."))`.
 
-        For asyncio: what writes may wait for whoever else writes to the file, and would hold up the event loop meanwhile.
-        However many are called at once, their handles share at most four connections; `work` has one during a statement, and
-        inside `with db.transaction():`.
+        For asyncio: a write may have to wait for another process, and would block the event loop. All calls together
+        use at most four connections; `work` holds a connection during a statement, and inside `with
+        db.transaction():`.
         """
         self.expect_no_transaction()
         return await self._handles.call(work)

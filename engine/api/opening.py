@@ -54,28 +54,28 @@ def open(  # noqa: A001 - engine.open reads like builtins.open
 ) -> Database:
     """Open the engine file at `path`; create it, migrate its tables and rebuild its views and triggers where needed.
 
-    With `synchronous` FULL a power cut loses no commit; NORMAL is faster and may lose the last ones. With `read_only` the
-    file is neither rebuilt nor written, whichever build made it; `differs` of the result says how it differs from this
-    build. `trust` is about objects on the engine's tables that neither the engine nor an installed plugin made, such as
-    triggers: True allows all of them, a digest allows the objects with this digest. With `config` this user's configuration
-    counts, as on the command line: keys of `.env` and of stores, settings of `config.toml` and `engine.toml`; without it an
-    app reads none of these. `clock` returns the Unix time in milliseconds. `tools` are functions that the models of its runs
-    may call (`engine.tool`) and sets of them (`engine.Toolset`), `mcp` are servers whose tools and
-    resources they may use (`engine.mcp.Server`); with `config` so are those that this user's configuration names. A server
-    is connected when a run is driven. `context` is an object of the app for its tools (`engine.Context.app`). `tracer` is
-    an `engine.tracing.live.Tracer`, which sends the spans of the runs that are driven; without it the variable ENGINE_TRACE
-    may ask for one.
+    With `synchronous` FULL a power cut loses no commit; NORMAL is faster and may lose the last commits. With
+    `read_only` the file is not written or rebuilt; `differs` of the result says how the file differs from this build.
+    `trust` allows triggers and other objects on the engine's tables that belong neither to the engine nor to a plugin:
+    True allows all of them, a digest only the objects with this digest. With `config` the configuration of this user
+    is used, as on the command line: keys in `.env` and key stores, settings in `config.toml` and `engine.toml`.
+    Without `config` none of these files is read. `clock` returns the Unix time in milliseconds. `tools` are functions
+    that the models of its runs may call (`engine.tool`) and sets of them (`engine.Toolset`), `mcp` are servers whose
+    tools and resources they may use (`engine.mcp.Server`); with `config` the servers of the user's configuration are
+    added. A server is connected when a run works. `context` is an object of the app for its tools
+    (`engine.Context.app`). `tracer` is an `engine.tracing.live.Tracer`, which sends traces of the runs; without it the
+    variable ENGINE_TRACE can switch traces on.
 
-    Raises `ValidationError` (400) for a file that is no database, `PermissionDenied` (403) for objects that are not
+    Raises `ValidationError` (400) for a file that is not a database, `PermissionDenied` (403) for objects that are not
     trusted, `Conflict` (409) for a file of another application, of a newer engine, or locked by another process, and
-    `EngineError` for a file that is damaged or cannot be written; for a function that can be no tool `TypeError` or
-    `ValueError`, and `ValidationError` for one with the name of another tool.
+    `EngineError` for a file that is damaged or cannot be written; `TypeError` or `ValueError` for a function that
+    cannot be a tool, and `ValidationError` for a tool with the name of another tool.
     """
     given = _given(tools, mcp, read_only)
     if synchronous not in ("FULL", "NORMAL"):
-        raise ValidationError(f"synchronous is FULL or NORMAL, not {synchronous!r}")
+        raise ValidationError(f"synchronous must be FULL or NORMAL, not {synchronous!r}")
     if not isinstance(trust, bool | str):
-        raise TypeError(f"trust is True, False or a digest, not {trust!r}")
+        raise TypeError(f"trust must be True, False or a digest, not {trust!r}")
     own_tracer = None if tracer or read_only else _tracer()
     db = Database(path, synchronous=synchronous, read_only=read_only, clock=clock, trust=trust, config=config)
     db.app_context, db.tracer, db.sends_traces = context, tracer or own_tracer, own_tracer is not None
@@ -102,10 +102,12 @@ def _tracer() -> Tracer | None:
 def _given(tools: Iterable[Callable[..., Any] | Toolset], mcp: Iterable[Server], read_only: bool) -> AppTools | None:
     """The functions and servers as tools; None where there are none."""
     if callable(tools) or isinstance(tools, str):
-        raise TypeError(f"tools is a list of functions, not {tools!r}")
+        raise TypeError(f"tools must be a list of functions, not {tools!r}")
     functions, servers = list(tools), list(mcp)
     if (functions or servers) and read_only:
-        raise ValidationError("tools: a file opened with read_only=True runs no tools; leave out tools or read_only")
+        raise ValidationError(
+            "tools: a database that is opened with read_only=True cannot run tools; leave out tools or read_only"
+        )
     if not functions and not servers:
         return None
     from engine.tools.app_tools import AppTools
@@ -122,7 +124,7 @@ def _servers(servers: Iterable[Server]) -> Servers | None:
     from engine.mcp.tool_servers import Servers
 
     if wrong := next((each for each in given if not isinstance(each, Server)), None):
-        raise TypeError(f"mcp is a list of engine.mcp.Server, not of {type(wrong).__name__}")
+        raise TypeError(f"mcp must be a list of engine.mcp.Server, not of {type(wrong).__name__}")
     return Servers(given)
 
 
@@ -208,7 +210,7 @@ def attach(
     cut a transaction may be in one and not in the other. Raises like `open`.
     """
     if not isinstance(connection, apsw.Connection):
-        raise TypeError(f"connection is a connection of apsw, not {connection!r}")
+        raise TypeError(f"connection must be a connection of apsw, not {connection!r}")
     if not schema.isidentifier():
         raise ValidationError(f"schema {schema!r}: is not a valid name")
     open(path, trust=trust).close()

@@ -71,7 +71,7 @@ class SharedHandle(Handle):
         from engine.api.database import Database
 
         if str(self.path) == MEMORY:
-            raise ValidationError("a database in memory has one handle; open a file to use it from several threads")
+            raise ValidationError("a database in memory has only one handle; to use several threads, open a file")
         db = Database(
             self.path,
             synchronous=self.synchronous,
@@ -107,7 +107,7 @@ class SharedHandle(Handle):
         from engine.api.pool import Pool
 
         if str(self.path) == MEMORY:
-            raise ValidationError("a database in memory has one handle; open a file to use it from several threads")
+            raise ValidationError("a database in memory has only one handle; to use several threads, open a file")
         with self._pooling:
             if self._pool_closed:
                 raise Conflict(f"{self.path}: is closed; open it again")

@@ -58,7 +58,7 @@ def beginning(
         if prompt is not None:
             return db.run(prompt, run=run, **given, **callbacks)
         if run is None:
-            raise TypeError("stream() needs a prompt, or the name of a run that goes on")
+            raise TypeError("stream() needs a prompt, or run= with the name of an unfinished run")
         return db.resume(run, **given, **callbacks)
 
     return begin
@@ -67,8 +67,8 @@ def beginning(
 class Stream(Generic[T]):
     """The events of one prompt, for one `for` or `async for`. `with` and `async with` close it at the end of the block.
 
-    `run` is the name of the run once the first event was read, `result` what `Database.run` would have returned once the
-    last one was. `close` and `aclose` cancel the prompt if it has not ended.
+    After the first event, `run` is the name of the run. After the last event, `result` is the same as from
+    `Database.run`. `close` and `aclose` cancel the prompt if it has not ended.
     """
 
     def __init__(self, db: Database, begin: Begin) -> None:
@@ -117,7 +117,7 @@ class Stream(Generic[T]):
             await self.aclose()
 
     def close(self) -> None:
-        """Cancel the prompt unless it has ended, and return when its driver has."""
+        """Cancel the prompt if it has not ended, and return when its driver has ended."""
         self._leave()
         if self._done is not None:
             self._done.result()
@@ -151,7 +151,7 @@ class Stream(Generic[T]):
 
     def _start(self, wake: Callable[[], None], loop: asyncio.AbstractEventLoop | None = None) -> Pipe[StreamEvent]:
         if self._pipe is not None:
-            raise Conflict("this stream was read already; each prompt has a stream of its own")
+            raise Conflict("this stream was already read; call stream() again for another prompt")
         pipe = self._pipe = Pipe(_MOST, wake)
         self._done = started(self._drive, loop)
         self._done.add_done_callback(lambda _: wake())

@@ -1,4 +1,4 @@
-"""Drives the run of a session, or follows it while another process drives it: each prompt's answer stands under its prompt.
+"""Drives the run of a session, or follows it while another process works on it: each answer stands under its prompt.
 
 spec: @chat_together
 """
@@ -77,7 +77,7 @@ def drive_or_follow(db: Database, run: str, interrupt: Interrupt, *, yolo: bool,
         except LeaseHeld:
             if own is None:
                 raise
-        say("another process drives this run; its work is shown here", "yellow")
+        say("another process works on this run; you see its work here", "yellow")
         _follow(db, run, interrupt, answers, own)
         if interrupt.struck or _has_ended(db, run, own):
             return

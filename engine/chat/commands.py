@@ -89,7 +89,8 @@ def _call(session: Session, name: str, words: list[str]) -> None:
 
     if name not in names():
         raise ValidationError(
-            f"/{name}: no such command; {nearest(name, names(), '/help lists them')}; a space before it makes it a prompt"
+            f"/{name}: no such command; {nearest(name, names(), '/help lists them')}; to send it as a prompt, "
+            "type a space first"
         )
     if _takes_run(_command(name, words)[0]) and session.is_new:
         raise NotFound(f"/{name}: there is no run yet; type a prompt to start one, or continue another with /run NAME")
@@ -110,7 +111,7 @@ def _help(_: Session, words: list[str]) -> None:
     for name, told in shown.items():
         say(f"  /{name.ljust(width)}{told}")
     say(
-        "\nAfter a command you can give its options, but no RUN: /log --turn 2. /help NAME explains a command.",
+        "\nWrite the options of a command after its name, without a RUN: /log --turn 2. /help NAME explains a command.",
         dim=True,
     )
 
@@ -132,7 +133,8 @@ def _mode(session: Session, words: list[str]) -> None:
 
     if words and words[0] not in session.modes():
         raise ValidationError(
-            f"/mode {words[0]}: type /mode act (asks before it changes anything), /mode accept-edits (changes files without "
+            f"/mode {words[0]}: type /mode act (asks before it changes anything), /mode accept-edits (changes "
+            "files without "
             f"asking) or /mode ask (only reads){'' if session.allows_yolo else '; yolo needs engine chat --yolo'}"
         )
     session.mode = words[0] if words else session.mode
@@ -145,7 +147,7 @@ def _status(session: Session, _: list[str]) -> None:
 
 
 def _compact(session: Session, words: list[str]) -> None:
-    """Show old results in short, but those that have all the words."""
+    """Summarize old results, except those with all the words."""
     from engine.driving.requests import carry_out
     from engine.errors import NotFound
 
@@ -156,7 +158,7 @@ def _compact(session: Session, words: list[str]) -> None:
     kept = [row for row in rows if keep and all(word in f"{row['path']} {row['body']}".lower() for word in keep)]
     gone = [row for row in rows if row not in kept]
     if not gone:
-        say("nothing to make room of: no result of a tool is shown in full", dim=True)
+        say("nothing to summarize: no tool result is shown in full", dim=True)
         return
     moves = [{"verb": "set", "path": row["path"], "visibility": "summarized"} for row in gone]
     carry_out(session.db, str(session.run), moves)
@@ -164,7 +166,7 @@ def _compact(session: Session, words: list[str]) -> None:
         say(f"  {row['tokens']:>7,}  {shown_path(row['path'])}", dim=True)
     tokens = sum(row["tokens"] for row in gone)
     stays = f"; {counted(len(kept), 'result stays', 'results stay')} in full" if kept else ""
-    say(f"{counted(len(gone), 'result')} shown in short from now on: {counted(tokens, 'token')} freed{stays}", dim=True)
+    say(f"{counted(len(gone), 'result')} summarized from now on: {counted(tokens, 'token')} freed{stays}", dim=True)
 
 
 def _run(session: Session, words: list[str]) -> None:
@@ -208,14 +210,14 @@ def _quit(session: Session, _: list[str]) -> None:
 
 
 _MOST_TOLD = 12
-"""Results that are named when they are shown in short."""
+"""Results that are named when they are summarized."""
 OWN: dict[str, tuple[str, Callable[[Session, list[str]], None]]] = {
     "help": ("List the commands; /help NAME explains one.", _help),
     "model": ("Show or change the model: /model NAME.", _model),
     "effort": ("Show or change how hard the model thinks: /effort high.", _effort),
     "reasoning": ("The same as /effort.", _effort),
     "mode": ("Show or change the mode: /mode act, ask or accept-edits; Shift-Tab does the same.", _mode),
-    "compact": ("Make room: show old results in short, but those that have your words: /compact parser.", _compact),
+    "compact": ("Make room: summarize old results, except those with your words: /compact parser.", _compact),
     "status": ("Say where the run stands: its model, tokens, cost and open decisions.", _status),
     "run": ("Continue another run: /run NAME.", _run),
     "new": ("Start a new run with the next prompt: /new, /new NAME.", _new),

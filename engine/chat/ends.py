@@ -80,7 +80,7 @@ class Ends:
     def hear(self, event: Any) -> None:
         """Take an event of the run."""
         if event["type"] == "followed":
-            self._telling.say([[Span("another process drives this run; its work is shown here", "warn")]])
+            self._telling.say([[Span("another process works on this run; you see its work here", "warn")]])
             return
         if event.get("run"):
             self._telling(event)

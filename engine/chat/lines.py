@@ -33,7 +33,9 @@ class Lines:
 
         line = sys.stdin.readline(MOST_BYTES + 1)
         if len(line) > MOST_BYTES:
-            raise Overflow(f"stdin: a line is longer than {MOST_BYTES:,} characters; save it to a file and name that")
+            raise Overflow(
+                f"stdin: a line is longer than {MOST_BYTES:,} characters; save it to a file, and name the file"
+            )
         if not line and not ends:
             raise EOFError
         return line.rstrip("\r\n")

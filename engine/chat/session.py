@@ -247,7 +247,7 @@ class Session:
                 drive_or_follow(self.db, run, interrupt, yolo=self.allows_yolo, own=loop)
             except LeaseHeld:
                 say(
-                    f"another process drives {run}; 'engine log{db_flag(self.given)} {run}' shows what it does",
+                    f"another process works on {run}; 'engine log{db_flag(self.given)} {run}' shows what it does",
                     "yellow",
                 )
                 self.note(exit_code(100))
@@ -275,7 +275,7 @@ class Session:
         unfinished = self.db.row(_UNFINISHED, (self.run,))
         match unfinished and {**unfinished, "is_driven": is_held(self.db, str(self.run))}:
             case {"is_driven": True}:
-                return f"another process drives it; 'engine log{db_flag(self.given)} {self.run}' shows it"
+                return f"another process works on it; 'engine log{db_flag(self.given)} {self.run}' shows it"
             case {"status": 202}:
                 return "it waits for a decision; /resume asks again, /proposals lists the open proposals"
             case {"status": 102}:

@@ -113,7 +113,7 @@ class Worker:
                 self.failed.append(error)
             except Exception as error:  # the session goes on, and says so
                 first = str(error).partition("\n")[0][:300]
-                self.failed.append(EngineError(f"{type(error).__name__}: {first}; /resume goes on with the run", 500))
+                self.failed.append(EngineError(f"{type(error).__name__}: {first}; to continue the run: /resume", 500))
 
     def _drive(self, db: Database, run: str, loop: int | None) -> None:
         from engine.driving import runs

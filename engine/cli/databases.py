@@ -163,7 +163,7 @@ def use_keys(db: Database, key_from: Iterable[str] | None) -> None:
     for given in key_from or ():
         provider, mark, source = given.partition("=")
         if not mark or provider not in holders():
-            raise ValidationError(f"--key-from is PROVIDER=SOURCE; a provider is one of {', '.join(holders())}")
+            raise ValidationError(f"--key-from must be PROVIDER=SOURCE; the providers are {', '.join(holders())}")
         check_source(source)
         named[provider] = source
     db.keys = Keys(files=True, named=named)

@@ -28,7 +28,7 @@ def places(files: Sequence[Path] | None, db: Path | None) -> list[Path]:
     from engine.system.locate import database_to_read
 
     if files and db is not None:
-        raise typer.BadParameter("the database is given twice, here and as FILE; use one of the two", param_hint="--db")
+        raise typer.BadParameter("the database is given twice, with --db and as FILE; leave one out", param_hint="--db")
     return databases_in(files) if files else [database_to_read(db, Path.cwd())]
 
 

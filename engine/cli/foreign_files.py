@@ -29,7 +29,7 @@ def show_acts(path: Path, acts: Sequence[Act], most: int) -> None:
     """Show what a file would do by itself, at most so many acts."""
     from engine.trust.known_files import told
 
-    say(f"{visible(str(path))}: may come from somebody else. It", "yellow")
+    say(f"{visible(str(path))}: may come from somebody else. The file", "yellow")
     for act in acts[:most]:
         say(f"  {visible(told(act))}")
     if len(acts) > most:

@@ -34,8 +34,8 @@ MORE = (
 _MEANT = {
     "int_parsing": "{value!r} is not a whole number",
     "float_parsing": "{value!r} is not a number",
-    "greater_than_equal": "is {ge:g} or more, not {value}",
-    "less_than_equal": "is {le:g} or less, not {value}",
+    "greater_than_equal": "must be {ge:g} or more, not {value}",
+    "less_than_equal": "must be {le:g} or less, not {value}",
 }
 """What is wrong with a value, by pydantic's name for it."""
 

@@ -47,15 +47,21 @@ ModelOptionOption = Annotated[
 ]
 MaxCostOption = Annotated[
     float | None,
-    typer.Option("--max-cost", metavar="DOLLARS", min=0, help="Stop before it costs more, child runs included."),
+    typer.Option(
+        "--max-cost", metavar="DOLLARS", min=0, help="Stop before the prompt and its child runs cost more than this."
+    ),
 ]
 MaxTokensOption = Annotated[
     int | None,
-    typer.Option("--max-tokens", metavar="N", min=0, help="Stop before it uses more tokens, child runs included."),
+    typer.Option(
+        "--max-tokens", metavar="N", min=0, help="Stop before the prompt and its child runs use more tokens than this."
+    ),
 ]
 MaxCallsOption = Annotated[
     int | None,
-    typer.Option("--max-calls", metavar="N", min=0, help="Stop after this many model calls, child runs included."),
+    typer.Option(
+        "--max-calls", metavar="N", min=0, help="Stop the prompt and its child runs after this many model calls."
+    ),
 ]
 UtcOption = Annotated[bool, typer.Option("--utc", help="Show times in UTC.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]

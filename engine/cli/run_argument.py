@@ -50,7 +50,7 @@ def run_or_latest(db: Database, run: str | None, fitting: str | None = None) -> 
     if run is None:
         latest = (fitting and db.value(fitting)) or db.value(_LATEST)
         if latest is None:
-            raise NotFound("there is no run yet; 'engine run PROMPT' starts one")
+            raise NotFound("there is no run yet; to start a run: engine run PROMPT")
         return str(latest)
     named = [str(alias) for (alias,) in db.tuples(_NAMED, {"run": run})] if run else []
     if len(named) > 1:

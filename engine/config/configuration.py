@@ -166,9 +166,7 @@ def _expect_no_models(place: Path) -> None:
     if "models" in (text := toml_files.read_file(place)) and isinstance(
         toml_files.loaded(text, place).get("models"), dict
     ):
-        raise ValidationError(
-            f"{place}: a project names no models; 'engine models add NAME MODEL --user' does, for you"
-        )
+        raise ValidationError(f"{place}: a project cannot name models; use engine models add NAME MODEL --user")
 
 
 def _right(place: Path, name: str, value: str | None) -> str:

@@ -78,7 +78,7 @@ def _listed(layer: Layer, folder: Path) -> Iterator[Hook]:
     if layer == "user":
         expect_own(place)
     if len(tables) > _MOST_HOOKS:
-        raise ValidationError(f"{place}: has {len(tables)} hooks; {_MOST_HOOKS} is the most")
+        raise ValidationError(f"{place}: has {len(tables)} hooks; at most {_MOST_HOOKS} are allowed")
     rights = Rights(Path(os.path.realpath(place)))
     for name, data in tables.items():
         try:
@@ -101,22 +101,22 @@ def _read(name: str, data: object, layer: Layer, place: Path, confirmed: bool) -
     if not isinstance(data, dict):
         raise ValidationError("is not a table")
     if not (name.isascii() and name.replace("-", "").replace("_", "").isalnum() and len(name) <= _MOST_NAME):
-        raise ValidationError(f"a name has at most {_MOST_NAME} of a-z, A-Z, 0-9, _ and -")
+        raise ValidationError(f"a name must have at most {_MOST_NAME} characters: a-z, A-Z, 0-9, _ and -")
     if unknown := next((key for key in data if key not in _KEYS), None):
-        raise ValidationError(f"has no key {unknown[:40]!r}; a hook has {', '.join(_KEYS)}")
+        raise ValidationError(f"has no key {unknown[:40]!r}; the keys are {', '.join(_KEYS)}")
     points = _texts("on", data.get("on", []))
     if wrong := [point for point in points if point not in POINTS] or not points:
         named = f", not {wrong[0][:40]!r}" if isinstance(wrong, list) else ""
-        raise ValidationError(f"on is one or several of {', '.join(POINTS)}{named}")
+        raise ValidationError(f"on must be one or several of {', '.join(POINTS)}{named}")
     line = data.get("command")
     if not isinstance(line, str) or not line.strip() or "\0" in line or len(line) > _MOST_LINE:
-        raise ValidationError(f"command is a command line of at most {_MOST_LINE:,} characters")
+        raise ValidationError(f"command must be a command line of at most {_MOST_LINE:,} characters")
     seconds = data.get("timeout", _SECONDS)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= _LONGEST:
-        raise ValidationError(f"timeout is a number of seconds above 0, at most {_LONGEST:g}")
+        raise ValidationError(f"timeout must be a number of seconds above 0, at most {_LONGEST:g}")
     for flag in ("required", "enabled"):
         if not isinstance(data.get(flag, False), bool):
-            raise ValidationError(f"{flag} is true or false")
+            raise ValidationError(f"{flag} must be true or false")
     tools = _texts("tools", data.get("tools", ["*"]))
     enabled, required = data.get("enabled", True), data.get("required", False)
     return Hook(name, layer, place, points, line.strip(), tools, float(seconds), required, enabled, confirmed)
@@ -126,7 +126,7 @@ def _texts(key: str, value: object) -> list[str]:
     """A text or a list of texts."""
     found = [value] if isinstance(value, str) else value
     if not isinstance(found, list) or not all(isinstance(each, str) and 0 < len(each) <= 100 for each in found):
-        raise ValidationError(f"{key} is a text, or a list of texts")
+        raise ValidationError(f"{key} must be a text, or a list of texts")
     return list(dict.fromkeys(found))
 
 

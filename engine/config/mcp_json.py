@@ -41,7 +41,8 @@ def read_servers(place: Path) -> Iterator[tuple[str, Taken]]:
         servers = whole
     if servers is None:
         raise ValidationError(
-            f"{place}: has no MCP servers; they are read from mcpServers, servers, context_servers, mcp or mcp_servers"
+            f"{place}: has no MCP servers; the file needs one of the keys mcpServers, servers, context_servers, "
+            "mcp or mcp_servers"
         )
     for name, data in servers.items():
         yield usable_name(str(name)), taken(data)

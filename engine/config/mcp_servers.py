@@ -78,8 +78,8 @@ class Configured:
         """The server, with the keys that its values name; relative paths begin at `root`. Raises `EngineError`."""
         if not self.confirmed:
             raise PermissionDenied(
-                f"MCP server {self.name}: {self.source.name} defines it, and you have not confirmed it yet; "
-                f"look at it and confirm: engine mcp confirm {self.name}"
+                f"MCP server {self.name}: {self.source.name} defines it, and you have not confirmed it yet; read "
+                f"it, then confirm: engine mcp confirm {self.name}"
             )
         given = {key: value for key, value in self.data.items() if key != "enabled"}
         for part in ("env", "headers"):
@@ -155,7 +155,8 @@ def check_table(where: str, name: str, data: object) -> None:
         for word in (*data.get("command", ()), data.get("url", "")):
             if secrets.is_secret("PLAIN", word):
                 raise ValidationError(
-                    "command and url hold no key: they are shown; give it by env or headers: ${env:NAME}"
+                    "command and url must not contain a key, because they are shown; put the key into env or "
+                    "headers: ${env:NAME}"
                 )
         plain = {key: value for key, value in data.items() if key != "enabled"}
         if "url" in plain:
@@ -170,7 +171,7 @@ def add(layer: Layer, folder: Path, name: str, data: Mapping[str, Any], *, repla
     check_table("", name, dict(data))
     place = place_of(layer, folder)
     if not replace and toml_files.table(toml_files.read_file(place), place, _TABLE, name) is not None:
-        raise ValidationError(f"MCP server {name}: {place} has it already; add --replace to replace it")
+        raise ValidationError(f"MCP server {name}: already exists in {place}; add --replace to replace it")
     _write(layer, folder, name, data)
     if layer == "project":
         confirm(folder, name)
@@ -232,7 +233,7 @@ def _write(layer: Layer, folder: Path, name: str, data: Mapping[str, Any] | None
 
 def _check_value(key: str, value: object) -> None:
     if key not in _KINDS:
-        raise ValidationError(f"has no {key[:40]!r}; there are {', '.join(_KINDS)}")
+        raise ValidationError(f"has no {key[:40]!r}; the fields are {', '.join(_KINDS)}")
     wanted = _KINDS[key]
     good = isinstance(value, wanted) and (bool in wanted or not isinstance(value, bool))
     if isinstance(value, list):
@@ -240,7 +241,7 @@ def _check_value(key: str, value: object) -> None:
     if isinstance(value, dict):
         good = good and all(isinstance(each, str) for each in value.values())
     if not good:
-        raise ValidationError(f"{key} is {_WORDS[wanted[0]]}")
+        raise ValidationError(f"{key} must be {_WORDS[wanted[0]]}")
 
 
 def _expect_no_key(part: str, key: str, value: str) -> None:
@@ -250,7 +251,7 @@ def _expect_no_key(part: str, key: str, value: str) -> None:
     is_key = secrets.is_secret("PLAIN", rest) if named else secrets.is_secret(key.replace("-", "_"), value)
     if is_key or (not named and key.lower() in _CREDENTIALS):
         raise ValidationError(
-            f"{part}: {key[:60]} contains the key itself; write ${{env:NAME}} instead, and set that variable"
+            f"{part}: {key[:60]} contains the key itself; write ${{env:NAME}} instead, and set the variable NAME"
         )
 
 
@@ -274,10 +275,10 @@ def _resolved(server: str, value: str, root: Path, *, key: bool = True) -> str:
             said = os.environ.get(name)
         if not said and default is None:
             where = {"env": "the variable", ".env": f"the variable, in {root / DOTENV},"}.get(kind, "the file")
-            raise NotFound(f"MCP server {server}: {where} {name} that it needs is not set")
+            raise NotFound(f"MCP server {server}: {where} {name} is not set, but the server needs it")
         if said and not key and (kind != "env" or secrets.is_secret(name, said)):
             raise ValidationError(
-                f"MCP server {server}: {name} is a key; give it by env or headers, which nobody else reads"
+                f"MCP server {server}: {name} is a key; put keys into env or headers, which nobody else reads"
             )
         if said and key:
             secrets.learn(said)

@@ -50,7 +50,9 @@ def remove(db: Store, name: str) -> None:
             raise Conflict(f"persona {name!r}: is built in and cannot be removed")
         if runs := db.rows("select alias from runs where persona = ? order by id limit 3", (name,)):
             named = ", ".join(row["alias"] for row in runs)
-            raise Conflict(f"persona {name!r}: runs have it, such as {named}; 'engine runs purge' removes a run")
+            raise Conflict(
+                f"persona {name!r}: is used by runs, such as {named}; to remove a run: engine runs purge RUN"
+            )
         db.execute("delete from personas where name = ?", (name,))
 
 
@@ -67,5 +69,5 @@ def _read(file: Path) -> str:
     if len(text) > LONGEST:
         raise Overflow(f"{str(file)!r}: a persona has at most {LONGEST:,} characters")
     if not text or "\0" in text:
-        raise ValidationError(f"{str(file)!r}: is empty or no text")
+        raise ValidationError(f"{str(file)!r}: is empty or not text")
     return text

@@ -86,7 +86,7 @@ def sync(db: Store) -> None:
 def add(name: str, data: Mapping[str, Any]) -> None:
     """Write a name into the user's file, in the place of the one that is there. Raises `ValidationError` (400)."""
     if not _NAME.fullmatch(name) or name == "local":
-        raise ValidationError(f"{name!r} cannot name a model here; use letters, digits, _ and -, and not 'local'")
+        raise ValidationError(f"{name!r} is not a valid name; use letters, digits, _ and -, but not 'local'")
     kept = {key: value for key, value in data.items() if value is not None}
     _check(name, kept)
     _write(name, kept)
@@ -121,12 +121,12 @@ def _check(name: str, data: object) -> None:
     for key, value in data.items():
         if type(value) is not _KINDS.get(key):
             known = ", ".join(_KINDS)
-            raise ValidationError(f"{where} {key[:40]} is unknown, or of another type; there are {known}")
+            raise ValidationError(f"{where} {key[:40]} is unknown or has the wrong type; the keys are {known}")
     for key, kind, least in _BOUNDS:
         if wrong := value_error(data.get(key), kind, least, None):
             raise ValidationError(f"{where} {key}: {wrong}")
     if data.get("profile", "full") not in ("full", "compact"):
-        raise ValidationError(f"{where} profile is full or compact")
+        raise ValidationError(f"{where} profile must be full or compact")
     if "price" in data:
         parsed_price(data["price"])
 

@@ -43,7 +43,7 @@ class ClearErrors:
 
     def __enter__(self) -> None:
         if self.is_inherited:
-            raise Conflict(f"{self.file}: was opened before this process was forked; open it again in this one")
+            raise Conflict(f"{self.file}: was opened before this process was forked; open it again in this process")
         if self._until != float("inf"):
             self._until = time.monotonic() + LOOK_SECONDS
 
@@ -56,11 +56,13 @@ class ClearErrors:
             case apsw.SQLError() if self.differs and str(error).startswith("no such "):
                 return Conflict(f"{self.file}: {error}: {self.differs}")
             case apsw.InterruptError() if self._until != float("inf"):
-                return EngineError(f"{self.file}: reading it took longer than {LOOK_SECONDS:g} s and was given up", 504)
+                return EngineError(f"{self.file}: reading took longer than {LOOK_SECONDS:g} s and was stopped", 504)
             case apsw.ConnectionClosedError():
                 return Conflict(f"{self.file}: is closed; open it again")
             case apsw.ThreadingViolationError():
-                return Conflict(f"{self.file}: is in use by another thread; close it when that thread is done")
+                return Conflict(
+                    f"{self.file}: is in use by another thread; close it when the other thread has finished"
+                )
             case apsw.BindingsError():
                 return ValidationError(f"the values do not fit the statement ({error}); give one for each place")
             case UnicodeEncodeError():
@@ -81,7 +83,7 @@ class ClearErrors:
             case apsw.ConstraintError():
                 return ValidationError(f"a constraint of the file refuses this: {error}")
             case apsw.NotADBError():
-                return ValidationError(f"{self.file}: is not a database; it is left as it is")
+                return ValidationError(f"{self.file}: is not a database, and was not changed")
             case apsw.CorruptError():
                 # what SQLite quotes of the file may have several lines
                 quoted = " ".join(str(error).split())

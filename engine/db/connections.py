@@ -132,7 +132,8 @@ def connect_to_read(path: Path, clock: Clock) -> apsw.Connection:
         connection.close()
         if log_size(path):
             raise EngineError(
-                f"{path}: has changes in its -wal file that cannot be read here; allow writing to its folder, or copy both",
+                f"{path}: has changes in its -wal file that cannot be read here; allow writing to the folder, or "
+                "copy both files to another folder",
                 403,
             ) from None
         address = f"file:{quote(str(path.absolute()))}?immutable=1"

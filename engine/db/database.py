@@ -135,7 +135,8 @@ class Store(Statements):
             standing, wrong = schemas.inspect(self.connection, without_plugins()), error.message
         if not standing.found and standing.version == 0:
             raise Conflict(
-                f"{self.path}: is empty; the first 'engine run PROMPT', or engine.open in Python, makes it an engine file"
+                f"{self.path}: is empty; run 'engine run PROMPT' once, or use engine.open in Python, to create "
+                "the database in it"
             )
         self.unknown, self.unknown_digest = standing.unknown, standing.digest
         self.differs = self.clear_errors.differs = wrong or schemas.difference(standing)
@@ -188,9 +189,7 @@ class Store(Statements):
     def expect_no_transaction(self) -> None:
         """Raise `Conflict` (409) inside a transaction: what a run does in the world could not be rolled back with it."""
         if self.in_transaction:
-            raise Conflict(
-                f"{self.path}: a run cannot be driven inside a transaction; commit first, then run or resume it"
-            )
+            raise Conflict(f"{self.path}: a run cannot work inside a transaction; commit first, then run or resume it")
 
     @contextmanager
     def driven(self) -> Iterator[None]:
@@ -207,7 +206,7 @@ class Store(Statements):
         """Insert one row into a table or a door of the engine."""
         check("the target of a row", target, "a text")
         if not columns:
-            raise ValidationError(f"{target}: a row needs a column")
+            raise ValidationError(f"{target}: give at least one column")
         self.execute(_insertion(target, tuple(columns)), columns)
 
     def call_door(self, door: str, **columns: Any) -> None:
@@ -218,7 +217,7 @@ class Store(Statements):
     def close(self) -> None:
         """Close the file; closing twice is harmless. Raises `Conflict` (409) while a run is driven through it."""
         if self._drivers:
-            raise Conflict(f"{self.path}: a run is being driven; close the file when it has ended")
+            raise Conflict(f"{self.path}: a run is working; close the file when the run has ended")
         if hasattr(self, "connection") and not self.clear_errors.is_inherited:
             # a function of an app that was given up may still be at work with it
             self._own.is_free_within(_CLOSING_S)

@@ -50,7 +50,7 @@ class LogSync:
             except OSError as error:
                 # the system tells it once, and what it could not write is not written by the next call
                 self._failed = EngineError(
-                    f"{self._place}: its log cannot be written to disk ({error.strerror or error}); open it again"
+                    f"{self._place}: the -wal file cannot be written to disk ({error.strerror or error}); open it again"
                 )
                 raise self._failed from error
             self._done = covered

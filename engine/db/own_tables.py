@@ -65,7 +65,7 @@ class OwnTables:
         if not shadowed and (known := self._known.get(sql)) is not None:
             return known
         if not isinstance(sql, str) or "\0" in sql:
-            raise ValidationError("a statement is a text without NUL; bind what it holds as values")
+            raise ValidationError("a statement must be a text without NUL; pass values as parameters")
         with self._lock, db.clear_errors:
             found = self._looked_at(db, sql, bindings, beside=not shadowed)
             if not shadowed:
@@ -120,7 +120,7 @@ def _use(connection: apsw.Connection, sql: str, bindings: Bindings) -> Use:
         pass
     except (apsw.AuthError, apsw.SQLError):
         if refused:
-            raise PermissionDenied(f"a tool writes the app's own tables only: {refused[0]} is refused") from None
+            raise PermissionDenied(f"a tool may write only tables of the app: {refused[0]} is refused") from None
         raise
     finally:
         connection.authorizer = None
@@ -128,7 +128,7 @@ def _use(connection: apsw.Connection, sql: str, bindings: Bindings) -> Use:
     if not writes:
         raise ValidationError("the statement is empty")
     if writes[0] and not any(code in _WRITING for code, _ in seen):
-        raise PermissionDenied(f"a tool writes the app's own tables only: {sql.split()[0]} is refused")
+        raise PermissionDenied(f"a tool may write only tables of the app: {sql.split()[0]} is refused")
     names = installed().fresh.by_name
     return Use(
         writes[0],

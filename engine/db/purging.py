@@ -62,7 +62,7 @@ def purge_before(
     if db.in_transaction:
         raise Conflict(f"{db.path}: runs cannot be purged as part of a transaction; commit it first")
     if not days > 0:
-        raise ValidationError(f"days is {days}; give a number above 0")
+        raise ValidationError(f"days must be a number above 0, not {days}")
     before = _size(db)
     if dry_run:
         gone: list[str] = []

@@ -85,9 +85,9 @@ def answer(
     that is too large, and `EngineError` (504) for a statement that takes longer than `seconds`, or in which a pattern does.
     """
     if len(query) > limits.SQL_TEXT_BYTES:
-        raise Overflow(f"the query has more than {limits.SQL_TEXT_BYTES:,} characters; bind long texts as values")
+        raise Overflow(f"the query has more than {limits.SQL_TEXT_BYTES:,} characters; pass long texts as parameters")
     if "\0" in query:
-        raise ValidationError("the query holds a NUL; bind texts as values")
+        raise ValidationError("the query contains a NUL; pass texts as parameters")
     with db.looking() as (connection, is_own):
         try:
             return _answer(db, connection, query, bindings, limit, seconds)
@@ -117,7 +117,7 @@ def _answer(
         raise watch.failure() from error
     except (apsw.TooBigError, apsw.NoMemError, MemoryError) as error:
         raise Overflow(
-            f"a value of the query has more than {limits.SQL_VALUE_BYTES:,} bytes; ask for less at once"
+            f"a value of the query has more than {limits.SQL_VALUE_BYTES:,} bytes; select less at once"
         ) from error
     except (apsw.AuthError, apsw.ReadOnlyError, apsw.BindingsError, apsw.SQLError) as error:
         if refused or isinstance(error, apsw.ReadOnlyError):
@@ -125,7 +125,7 @@ def _answer(
         raise ValidationError(_explained(query, str(error))) from error
     except UnicodeDecodeError as error:
         raise ValidationError(
-            "a value is text that is not UTF-8; ask for hex(...) of it, or cast(... as blob)"
+            "a value is text that is not UTF-8; select hex(...) or cast(... as blob) instead"
         ) from error
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
         if name := function_that_raised(error):

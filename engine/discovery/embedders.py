@@ -74,12 +74,12 @@ def vectors(embedder: Embedder, texts: Sequence[str]) -> list[array[float]]:
         raise EmbedderFailed(f"embedder {embedder.name!r}: {type(error).__name__}: {str(error)[:200]}") from error
     if len(found) != len(texts) or len({len(each) for each in found}) > 1:
         raise EmbedderFailed(
-            f"embedder {embedder.name!r}: {counted(len(texts), 'text')} came back as "
-            f"{counted(len(found), 'vector')}, or vectors of different lengths"
+            f"embedder {embedder.name!r}: {counted(len(texts), 'text')} became {counted(len(found), 'vector')}, "
+            "or vectors of different lengths"
         )
     if found and not 0 < len(found[0]) <= MOST_NUMBERS:
         raise EmbedderFailed(
-            f"embedder {embedder.name!r}: a vector has 1 to {MOST_NUMBERS} numbers, not {len(found[0])}"
+            f"embedder {embedder.name!r}: a vector must have 1 to {MOST_NUMBERS} numbers, not {len(found[0])}"
         )
     return found
 

@@ -59,7 +59,7 @@ def read_attachments(db: Handle, given: Iterable[Any] | None, model: str) -> lis
     if given is None:
         return []
     if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable):
-        raise TypeError(f"attachments is a list of paths, bytes and pictures, not {given!r:.60}")
+        raise TypeError(f"attachments must be a list of paths, bytes and pictures, not {given!r:.60}")
     listed = list(given)
     most = int(db.value("select value from settings where name = 'packet_max_pictures'"))
     if len(listed) > most:
@@ -101,7 +101,7 @@ def _bytes_of(db: Handle, given: Any, place: int) -> tuple[str, bytes]:
         data = getattr(given, "data", given)
         name = f"file{place + 1}"
         if not isinstance(data, bytes | bytearray | memoryview):
-            raise TypeError(f"attachments[{place}] is a path, bytes or a picture, not {given!r:.60}")
+            raise TypeError(f"attachments[{place}] must be a path, bytes or a picture, not {given!r:.60}")
         data = bytes(data)
     if len(data) > most:
         raise Overflow(f"attachment {name}: more than {counted(most, 'byte')} (setting packet_picture_bytes)")

@@ -101,7 +101,7 @@ class Children:
         return lambda event: on_event(cast("Event", {"run": run, **event}))
 
     def drive_one(self, db: Handle, run: str, on_event: OnEvent | None, on_proposal: OnProposal | None) -> None:
-        """Drive a child with the handle `db`; wait while another process drives it."""
+        """Drive a child with the handle `db`; wait while another process works on it."""
         while not self.stopping.is_set():
             driver = Driver(db, run, on_event, on_proposal, self._kept, self._provided)
             self._drivers.add(driver)

@@ -258,7 +258,7 @@ class Driver:
     def _next(self) -> Row:
         step = self._db.row("select run_id, turn_id, turn, step from _next_steps where run = ?", (self._run,))
         if step is None:  # whoever took it over is done with it, and it was purged
-            raise LeaseLost(f"run {self._run}: another process drove it, and it was removed")
+            raise LeaseLost(f"run {self._run}: was removed by another process that worked on it")
         return step
 
     @cached_property
@@ -363,4 +363,4 @@ class Driver:
         """Raise `LeaseLost` (409) where driving ended because another process has taken the run over."""
         held = "select 1 from leases where token = ?"
         if (error or self._lease.stopped.is_set()) and not self._db.value(held, (self._lease.token,)):
-            raise LeaseLost(f"run {self._run}: another process drives it now") from error
+            raise LeaseLost(f"run {self._run}: another process works on it now") from error

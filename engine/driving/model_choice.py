@@ -101,7 +101,7 @@ def full_name(db: Handle, name: str, keys: Keys | None = None) -> str:
     names = [str(row["full_name"]) for row in db.rows(_FULL_NAMES, {"name": name, "ready": ready})]
     if len(names) > 1:
         raise ValidationError(
-            f"model {name!r}: several providers have it; name one: --model {' or --model '.join(names)}"
+            f"model {name!r}: several providers offer it; choose one: --model {' or --model '.join(names)}"
         )
     return names[0] if names else name
 
@@ -181,7 +181,9 @@ def _only_model(db: Handle, keys: Keys) -> str:
     if len(defaults) == 1:
         return defaults[0]
     if defaults:
-        raise NotFound(f"no model: several providers have a key; name one: --model {' or --model '.join(defaults)}")
+        raise NotFound(
+            f"no model: several providers have a key; choose a model: --model {' or --model '.join(defaults)}"
+        )
     if ready:
         raise NotFound(_name_one_of(ready[0]))
     if local.is_installed():

@@ -196,7 +196,7 @@ def watched(db: Handle, callback: Callable[[Told], Given] | None) -> Callable[[T
             db.execute("rollback")
             name = getattr(callback, "__name__", type(callback).__name__)
             raise Conflict(
-                f"{db.path}: {name} left a transaction open, which was rolled back; commit before it returns"
+                f"{db.path}: {name} did not commit its transaction, which was rolled back; commit before {name} returns"
             )
         return answer
 

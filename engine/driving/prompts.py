@@ -46,7 +46,7 @@ def prompt(
     folder, `ValidationError` (400) for an empty prompt and for threads that the run could not join.
     """
     if not text.strip():
-        raise ValidationError("the prompt is empty; say what to do")
+        raise ValidationError("the prompt is empty; write what the run should do")
     options = with_fallbacks(options)
     check_options(options)
     check_name(run)
@@ -183,9 +183,7 @@ def with_sandbox(options: Chosen) -> Chosen:
     sandbox.check_network(options.get("network"))
     filtered = options.get("network") not in (None, "", "all")
     if choice == "off" and options.get("network"):
-        raise ValidationError(
-            "network: only a sandbox can limit the network; leave out network, or do not switch the sandbox off"
-        )
+        raise ValidationError("network: only a sandbox can limit the network; leave out network, or use a sandbox")
     if filtered or choice not in (None, "auto", "off"):
         choice = choice or "auto"
         found, reason = sandbox.find(choice)
@@ -262,7 +260,7 @@ def check_name(run: str | None) -> None:
     if run is not None and "\0" in run:
         raise ValidationError(f"run {run!r}: a name must not contain a NUL")
     if run == "":
-        raise ValidationError("the name of the run is empty; give one, or leave it out for a new run")
+        raise ValidationError("the name of the run is empty; give a name, or leave out the name for a new run")
 
 
 def as_json(attributes: dict[str, Any]) -> str:

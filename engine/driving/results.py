@@ -71,7 +71,7 @@ def _object_of(output: Any, text: str) -> Any:
 def run_rows(db: Handle, limit: int | None = None) -> list[Run]:
     """The runs of the file, the newest first; at most `limit` of them."""
     if limit is not None and limit < 0:
-        raise ValidationError(f"limit is {limit}; give 0 or more, or None for all")
+        raise ValidationError(f"limit must be 0 or more, or None for all, not {limit}")
     query = "select o.* from runs as r join run_overview as o on o.run = r.alias order by r.id desc limit ?"
     return [_run(row) for row in db.rows(query, (-1 if limit is None else limit,))]
 

@@ -298,7 +298,9 @@ def keep_entries(db: Handle, effect: Row, entries: Sequence[Entry]) -> None:
             "where w.scheme = ? and w.writer = 'plugin' and s.category in ('data', 'unknown')",
             (scheme,),
         ):
-            raise ValidationError(f"entry {entry.path!r}: a tool may not write it; use a path such as known://name")
+            raise ValidationError(
+                f"entry {entry.path!r}: a tool may not write this entry; use a path such as known://name"
+            )
         columns = {"path": entry.path, "body": entry.body, "visibility": entry.visibility}
         db.insert("_write_entry", run_id=effect["run_id"], **columns, state="resolved", writer="plugin", turn=turn)
 

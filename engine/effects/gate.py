@@ -44,13 +44,15 @@ def add_policy(
     program, _, arguments = command.strip().partition(" ")
     if not program or ("/" in program and not _BELOW_ROOT.fullmatch(program)):
         raise ValidationError(
-            f"policy {command!r}: start with the name of a program, or with its path below the root as command lines "
-            "write it: .venv/bin/pytest, ./gradlew"
+            f"policy {command!r}: start with the name of a program, or with its path inside the working folder, "
+            "as in .venv/bin/pytest, ./gradlew"
         )
     if decision not in DECISIONS:
-        raise ValidationError(f"policy {command!r}: the decision is one of {', '.join(DECISIONS)}, not {decision!r}")
+        raise ValidationError(
+            f"policy {command!r}: the decision must be one of {', '.join(DECISIONS)}, not {decision!r}"
+        )
     if decision == "refuse" and not (message or "").strip():
-        raise ValidationError(f"policy {command!r}: says in a message what to do instead")
+        raise ValidationError(f"policy {command!r}: needs a message that says what to do instead")
     with db.transaction():
         owner = owner_of(db, run, root)
         number = db.value(
@@ -87,7 +89,7 @@ def remove_policy(db: Store, number: int) -> Row:
             raise NotFound(f"policy {number}: not found; 'engine allow policy list' lists the policies")
         if found["level"] == "shipped":
             raise Conflict(
-                f"policy {number}: is built in and cannot be removed; to overrule it, add a policy that accepts the command"
+                f"policy {number}: is built in and cannot be removed; to allow the command, add a policy that accepts it"
             )
         right = db.value("select right_text from _policy_rights where policy_id = ?", (number,))
         db.execute("delete from command_policies where id = ?", (number,))
@@ -134,14 +136,14 @@ def give_grant(
     which only a single run may be given.
     """
     if kind not in KINDS:
-        raise ValidationError(f"grant: the kind is one of {', '.join(KINDS)}, not {kind!r}")
+        raise ValidationError(f"grant: the kind must be one of {', '.join(KINDS)}, not {kind!r}")
     if whole_project and target is None:
-        raise ValidationError("grant: for all runs of a project, name a file pattern or a command line")
+        raise ValidationError("grant: for all runs of a project, give a file pattern or a command line")
     with db.transaction():
         owner = owner_of(db, run, None)
         loop = db.value(_WORKS_ON, (owner["run_id"],)) if whole_prompt else None
         if whole_prompt and loop is None:
-            raise Conflict(f"run {run!r}: works on no prompt; grant it for the whole run")
+            raise Conflict(f"run {run!r}: has no active prompt; grant it for the whole run")
         number = db.value(
             "insert into grants (project_id, run_id, kind, target, granted_by, created_at, loop_id) "
             "values (?, ?, ?, ?, ?, now(), ?) returning id",

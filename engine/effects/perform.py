@@ -272,7 +272,7 @@ class Performer:
         """Where a process runs. Raises `PermissionDenied` (403) in a run without a folder."""
         if effect["root"] is None:
             raise PermissionDenied(
-                "this run has no folder, so it runs no commands; start one with --root FOLDER (root=)"
+                "this run has no folder, so it cannot run commands; start a run with --root FOLDER (root=)"
             )
         from engine.effects import confinement  # a run without processes needs none of it
 
@@ -293,7 +293,7 @@ class Performer:
         return lambda channel, data: kept.write(names[channel], data)
 
     def _mark_started(self, effect_id: int, identity: str | None) -> None:
-        """Record the start of an effect; raises `Conflict` (409) while another process drives its run."""
+        """Record the start of an effect; raises `Conflict` (409) while another process works on its run."""
         self._db.insert("_start_effect", effect_id=effect_id, identity=identity, lease=self._token)
         if self._on_begin:
             self._on_begin(effect_id)

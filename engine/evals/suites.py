@@ -113,7 +113,7 @@ def _suite(path: Path, told: Located) -> Suite:
         if name in given:
             setattr(suite, name, given[name])
     if not all(isinstance(each, str) for each in (*suite.models, *suite.prompts.values())) or not suite.models:
-        raise _wrong(path, told.line, "models is a list of names, prompts an object of texts")
+        raise _wrong(path, told.line, "models must be a list of names, and prompts an object of texts")
     if suite.repeat < 1:
         raise _wrong(path, told.pairs["repeat"].line, "repeat is 1 or more")
     return suite
@@ -125,7 +125,7 @@ def _case(
     case = _fields(path, told, _CASE, "a case", needs=("prompt",))
     files = case.get("files", {})
     if not all(isinstance(text, str) for text in files.values()):
-        raise _wrong(path, told.line, "files of a case is an object of texts by path")
+        raise _wrong(path, told.line, "files of a case must be an object of texts by path")
     checks = [*common, *_checks(path, told.pairs.get("checks"))]
     return {
         **case,
@@ -151,18 +151,18 @@ def _fields(
 ) -> dict[str, Any]:
     """The object that a value is, with each key known and each value of its type."""
     if told.kind != "map":
-        raise _wrong(path, told.line, f"{what} is an object, not {told.seen}")
+        raise _wrong(path, told.line, f"{what} must be an object, not {told.seen}")
     for name, value in told.pairs.items():
         line = told.key_lines.get(name, value.line)
         if name not in known:
-            raise _wrong(path, line, f"{what} has no {name!r}; there are {', '.join(known)}")
+            raise _wrong(path, line, f"{what} has no field {name!r}; the fields are {', '.join(known)}")
         kinds = known[name] if isinstance(known[name], tuple) else (known[name],)
         # a text may be written without quotes
         if (str in kinds and value.is_text) or object in kinds:
             continue
         if not isinstance(value.value, kinds) or (isinstance(value.value, bool) and bool not in kinds):
             raise _wrong(
-                path, value.line, f"{name!r} is {' or '.join(_NAMES[kind] for kind in kinds)}, not {value.seen}"
+                path, value.line, f"{name!r} must be {' or '.join(_NAMES[kind] for kind in kinds)}, not {value.seen}"
             )
     if missing := [name for name in needs if name not in told.pairs]:
         raise _wrong(path, told.line, f"{what} needs {missing[0]!r}")

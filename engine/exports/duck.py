@@ -69,7 +69,7 @@ def _connected(path: str) -> duckdb.DuckDBPyConnection:
         import duckdb
     except ModuleNotFoundError:
         raise EngineError(
-            "DuckDB is not installed; pip install 'engine[export]' brings it, and --csv needs none"
+            "DuckDB is not installed; to install it: pip install 'engine[export]'; or use --csv"
         ) from None
     return duckdb.connect(path, config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
 

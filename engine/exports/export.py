@@ -34,7 +34,7 @@ def export_views(db: Store, form: str, target: Path, names: Sequence[str] | None
     """
     views = chosen(db, names)
     if target.exists() or target.is_symlink():
-        raise Conflict(f"{target}: exists already; name a new {'file' if form in _FILES else 'folder'}")
+        raise Conflict(f"{target}: already exists; choose a new {'file' if form in _FILES else 'folder'}")
     try:
         remove_left(target.parent)
         with making(target.parent) as made_in:

@@ -75,9 +75,7 @@ class Seals(Handle):
         those of this engine: what they say of the record is no proof.
         """
         if self.differs:
-            raise Conflict(
-                f"{self.path}: {self.differs}; its own rules prove nothing, so verify it with the engine that wrote it"
-            )
+            raise Conflict(f"{self.path}: {self.differs}; verify it with the engine that wrote it")
         if run is not None and self.value("select 1 from runs where alias = ?", (run,)) is None:
             raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
         found, turns = list(_faults_of_file(self)), self.rows(_TURNS, {"run": run})

@@ -154,7 +154,7 @@ def rewind(
     if which["run_id"] is None:
         raise NotFound(f"run {run!r}: there is no such run; see 'engine runs'")
     if not db.value("select 1 from past_turns where run_id = :run_id and turn = :turn and seen_at is not null", which):
-        raise NotFound(f"run {run!r}: turn {turn} was not sent; 'engine log {run}' shows its turns")
+        raise NotFound(f"run {run!r}: turn {turn} was not sent to a model; 'engine log {run}' shows its turns")
     if with_files:
         look(db, run, ["."])
     found = _checked_on_disk(db, run, db.rows(_REWIND_FILES, which)) if with_files else []
@@ -217,7 +217,7 @@ def _carry_out(db: Handle, planned: Undone, door: str, **columns: Any) -> Undone
 def _result(db: Handle, command: int | None, edits: list[str]) -> Undone:
     done = db.row(_DONE, (command,))
     if done is None:
-        raise NotFound("the run was removed while its files were written; what was written stays")
+        raise NotFound("the run was removed while its files were written; the files that were written stay")
     changes = _changes(db.rows(_DONE_FILES, {"command": command, "left": 0}))
     return Undone(done["run"], done["status"], edits, changes, message=done["message"] or "", old=done["old"])
 

@@ -8,12 +8,11 @@ from typing import TypedDict
 
 
 class FileChange(TypedDict):
-    """What an undo or a rewind does to a file: `change` is changed, removed or brought back, `diff` a unified diff.
+    """The change of a file by an undo or a rewind: `change` is changed, removed or brought back, `diff` a unified diff.
 
-    `executable` is whether it may be executed then, None where that stays as it is. `child` names the runs below that
-    changed it, None where only the run itself did.
-
-    Where the file is not touched, `stays` says why, and `since` is the diff of what has become of it since; else None.
+    `executable` says whether the file is executable afterwards (None: not changed). `child` has the names of the child
+    runs that changed the file (None: only the run itself). If the file is not touched, `stays` says why, and `since`
+    is the diff of later changes; else both are None.
     """
 
     path: str
@@ -27,13 +26,13 @@ class FileChange(TypedDict):
 
 @dataclass(frozen=True)
 class Undone:
-    """What an undo or a rewind did, or would do.
+    """The result of an undo or a rewind, or of a dry run of it.
 
-    `status` is 200; 403, 409 and the like where a file could not be written (`message` says which); 102 where the driver of
-    the run is to do it. Of a plan it is 100, or 409 where a file stands in the way.
+    `status` is 200; 403, 409 or similar if a file could not be written (`message` says which); 102 if another process
+    that works on the run will do it. For a dry run it is 100, or 409 if a file cannot be restored.
 
-    `edits` says what is taken back, a text each. `old` is the name of the run as it was before a rewind. `plan` is what
-    `undo` and `rewind` take to do just this and nothing else.
+    `edits` has a text for each edit that is taken back. `old` is the name under which a rewind keeps the old run. Give
+    `plan` to `undo` or `rewind` to do exactly this and nothing else.
     """
 
     run: str

@@ -96,7 +96,7 @@ class Reasons(Handle):
                 raise NotFound(f"run {run!r}: there is no turn {at}")
             found = tuple(_reasons(ask, run, asked, at))
             if not found:
-                raise NotFound(f"run {run!r}: there is nothing to say of {asked!r}; {_nearest(ask, run, asked)}")
+                raise NotFound(f"run {run!r}: nothing is known about {asked!r}; {_nearest(ask, run, asked)}")
         return Why(run, asked, _text(found), found)
 
 

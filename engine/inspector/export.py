@@ -43,7 +43,7 @@ def export_run(db: Database, run: str, folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         ours = {*(file_name(*each) for each in pages), *ASSETS}
         if strange := sorted(path.name for path in folder.iterdir() if path.name not in ours):
-            raise Conflict(f"{folder}: holds other files, such as {strange[0]!r}; choose a new or empty folder")
+            raise Conflict(f"{folder}: contains other files, such as {strange[0]!r}; choose a new or empty folder")
         if links := sorted(path.name for path in folder.iterdir() if path.is_symlink() or not path.is_file()):
             raise Conflict(f"{folder}: {links[0]!r} is a link or a folder; choose a new or empty folder")
         for name in ASSETS:

@@ -155,7 +155,7 @@ class Inspector:
     def _written(self, name: str, form: dict[str, str]) -> Response:
         number = _number(form.get("db", "0"))
         if not hmac.compare_digest(form.get("form_token", "").encode(), self._form_token.encode()):
-            raise PermissionDenied("this form is of another inspector; load its page again")
+            raise PermissionDenied("this form is from another inspector; load the page again")
         with self._open_to_write(self.files[number].path) as db:
             page, asked = _WRITES[name](db, form)
         return RedirectResponse(self._places(number).page(page, asked) or "/", 303)

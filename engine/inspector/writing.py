@@ -32,12 +32,12 @@ def decide(db: Database, form: Mapping[str, str]) -> Shown:
     with db.transaction():
         proposal = db.row(_OPEN, (int(number), run))
         if proposal is None:
-            raise Conflict("this proposal is not open any more: somebody else has decided, or its prompt has ended")
+            raise Conflict("this proposal is no longer open: somebody else has decided, or its prompt has ended")
         if form.get("digest", "") != digest(proposal["detail"] or ""):
-            raise Conflict("this proposal is not as it was shown; look at it again")
+            raise Conflict("this proposal has changed since it was shown; load the page again")
         accept = form.get("decision") == "accept"
         if not accept and form.get("decision") != "reject":
-            raise ValidationError("decision: say accept or reject")
+            raise ValidationError("decision: use accept or reject")
         reason = form.get("reason", "").strip() or None
         body = _body(form, is_question=proposal["kind"] == "question") if accept else None
         db.insert(

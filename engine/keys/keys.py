@@ -140,7 +140,7 @@ class Keys(NamedTuple):
             found = dict(self._replace(files=True)._sources().get(source, dict)())
         key = next(_known(provider, "named", found), None)
         if key is None:
-            raise NotFound(f"no key for {provider.name}: --key-from names {source!r}, which has none")
+            raise NotFound(f"no key for {provider.name}: --key-from names {source!r}, which has no key")
         return key
 
 
@@ -150,8 +150,8 @@ def check_source(source: str) -> None:
     is_variable = kind == "env" and re.fullmatch(r"[A-Za-z_]\w*", rest)
     if not (is_variable or (kind == "file" and rest) or source in SOURCES[2:]):
         raise ValidationError(
-            "a source of a key is env:VARIABLE, file:PATH, .env, project or user, as in --key-from openai=env:WORK_KEY; "
-            "a key itself is never given on the command line"
+            "the source of a key must be env:VARIABLE, file:PATH, .env, project or user, as in --key-from "
+            "openai=env:WORK_KEY; never write the key itself on the command line"
         )
 
 
@@ -228,4 +228,4 @@ def one_line_key(place: Path) -> str:
     try:
         return check_key(data.decode())
     except (UnicodeDecodeError, ValidationError):
-        raise ValidationError(f"{place}: does not hold a key and nothing else") from None
+        raise ValidationError(f"{place}: must contain the key and nothing else") from None

@@ -61,7 +61,7 @@ class Store(NamedTuple):
             with own_lock(self.place):
                 known = self.read()
                 if key is None and provider not in known:
-                    raise NotFound(f"no key for {provider} is kept in {self.place}")
+                    raise NotFound(f"{self.place} has no key for {provider}")
                 known = {name: value for name, value in known.items() if name != provider}
                 if key is not None:
                     known[provider] = key
@@ -121,7 +121,7 @@ def project_store(root: str | Path | None) -> Store | None:
 
 
 def store_to_write(*, project: bool) -> Store:
-    """The user's store, or with `project` that of the present folder, which is not there yet where none is above."""
+    """The user's store, or with `project` that of the present folder, which does not exist yet where none is above."""
     if not project:
         return user_store()
     here = Path.cwd()

@@ -26,7 +26,7 @@ class Report(NamedTuple):
     megabytes: float = 0.0
 
 
-_OLDER = "has rules of another version; 'engine migrate' brings it up to date"
+_OLDER = "has rules of another version; to update it: engine migrate"
 _INVARIANTS = "select name from sqlite_schema where type = 'view' and name glob '*invariant_*' order by name"
 
 

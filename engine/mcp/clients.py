@@ -163,7 +163,7 @@ class Clients:
                     raise
                 if (until is not None and time.monotonic() > until) or (stopped is not None and stopped.is_set()):
                     task.cancel()
-                    raise Conflict("an MCP server was given up: stopped, or out of time") from None
+                    raise Conflict("an MCP server was stopped, or took too long") from None
 
     def close(self) -> None:
         """End all connections and their programs. Closing twice is harmless."""
@@ -227,7 +227,7 @@ class Clients:
             return await asyncio.wait_for(self._listed(connection), _LIST_SECONDS)
         except TimeoutError:
             await connection.close()
-            raise EngineError(f"MCP server {name}: it did not send its lists within {_LIST_SECONDS:g} s", 504) from None
+            raise EngineError(f"MCP server {name}: did not list its tools within {_LIST_SECONDS:g} s", 504) from None
         except BaseException:
             await connection.close()
             raise
@@ -279,7 +279,7 @@ class Clients:
 
         if name not in self.servers:
             known = ", ".join(self.servers) or "none"
-            raise NotFound(f"MCP server {name!r}: not found; the servers here are {known}")
+            raise NotFound(f"MCP server {name!r}: not found; the servers of this folder are {known}")
         with self._lock:
             if name not in self._connections:
                 self._connections[name] = Connection(

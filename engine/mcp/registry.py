@@ -65,7 +65,7 @@ class Registry:
         if tool not in tools:
             near = _nearest(tool, tools)
             raise NotFound(
-                f"MCP server {server}: there is no tool {tool!r}{near}; 'engine mcp show {server}' lists them"
+                f"MCP server {server}: tool {tool!r} not found{near}; 'engine mcp show {server}' lists the tools"
             )
         return tools[tool]
 
@@ -115,7 +115,7 @@ class Registry:
         if reason := self.clients.failures.get(server):
             raise EngineError(reason, 502)
         known = ", ".join(self.clients.servers) or "none"
-        raise NotFound(f"MCP server {server!r}: not found; the servers here are {known}")
+        raise NotFound(f"MCP server {server!r}: not found; the servers of this folder are {known}")
 
 
 def expect_sdk() -> None:

@@ -114,7 +114,7 @@ class Server:
     def __post_init__(self) -> None:
         check_name(self.name)
         if not all(isinstance(each, str) for each in self.command) or isinstance(self.command, str):
-            raise self._wrong("command is a list of words, such as ['npx', '-y', 'some-server']")
+            raise self._wrong("command must be a list of words, such as ['npx', '-y', 'some-server']")
         if not all(_is_word(each) for each in (*self.command, self.url or "", str(self.cwd or ""))):
             raise self._wrong("a word of the command contains a NUL or is not UTF-8")
         if bool(self.command) == bool(self.url):
@@ -124,7 +124,7 @@ class Server:
         for name in ("allow", "reads", "tools", "hide"):
             value = getattr(self, name)
             if isinstance(value, str) or not all(isinstance(each, str) for each in value):
-                raise self._wrong(f"{name} is a list of patterns")
+                raise self._wrong(f"{name} must be a list of patterns")
         self._check_reach()
         if self.network:
             from engine.sandbox import check_network
@@ -174,7 +174,7 @@ class Server:
 
     def _expect_seconds(self, name: str, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 86_400:
-            raise self._wrong(f"{name} is a number of seconds above 0, not {value!r}")
+            raise self._wrong(f"{name} must be a number of seconds above 0, not {value!r}")
 
     def _wrong(self, what: str) -> ValidationError:
         return ValidationError(f"MCP server {self.name}: {what}")

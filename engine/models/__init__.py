@@ -88,15 +88,15 @@ def _from_plugin(name: str) -> Model:
             raise NotFound(f"model {name!r}: its provider is missing; write {provider}/{name}")
         if name in PROVIDERS:
             raise NotFound(
-                f"model {name!r}: it has no default model; name one, {name}/NAME ('engine models list {name}' lists them), "
-                f"or set {name}_model"
+                f"model {name!r}: this provider has no default model; choose {name}/NAME ('engine models list "
+                f"{name}' lists the names), or set {name}_model"
             )
         provider, mark, rest = name.partition("/")
         if mark and rest and (near := get_close_matches(provider, PROVIDERS, 1)):
             raise NotFound(f"model {name!r}: there is no provider {provider!r}; did you mean {near[0]}/{rest}?")
         known = ", ".join(f"{each}/NAME" for each in PROVIDERS)
         raise NotFound(
-            f"model {name!r}: neither an alias ('engine models' lists them) nor a model; models are written "
+            f"model {name!r}: not found; 'engine models' lists the aliases; a model without an alias is written "
             f"local, gguf:FILE, scripted:FILE, replay:DB#RUN, http://HOST:PORT/v1#NAME, {known}"
         )
     return cast("Model", found)

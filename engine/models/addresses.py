@@ -45,11 +45,11 @@ def parted(name: str) -> tuple[Endpoint, str]:
         raise ValidationError(f"model {name!r}: {url!r} is not an address; write http://HOST:PORT/v1#MODEL")
     if parts.username is not None or parts.query:
         raise ValidationError(
-            f"model {name!r}: an address here has no user, password or query, because the name is stored and shown; "
-            "set OPENAI_BASE_URL and OPENAI_API_KEY, and name openai/MODEL"
+            f"model {name!r}: the address must not contain a user, password or query, because it is stored and "
+            "shown; set OPENAI_BASE_URL and OPENAI_API_KEY, and use openai/MODEL"
         )
     if not _MODEL.fullmatch(model):
-        raise ValidationError(f"model {name!r}: the model's name at the server is missing; write {url}#MODEL")
+        raise ValidationError(f"model {name!r}: the name of the model on the server is missing; write {url}#MODEL")
     return at(url.rstrip("/")), model
 
 

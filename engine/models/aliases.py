@@ -67,7 +67,8 @@ def parsed_price(text: str) -> tuple[float, float, float | None]:
         given, answer, cached = -1.0, -1.0, []
     if len(cached) > 1 or not all(0 <= each <= _MOST_DOLLARS for each in (given, answer, *cached)):
         raise ValidationError(
-            f"price {text[:80]!r}: a price is IN/OUT or IN/OUT/CACHED, in US dollars per million tokens, such as 0.25/2"
+            f"price {text[:80]!r}: write the price as IN/OUT or IN/OUT/CACHED, in US dollars per million tokens, "
+            "such as 0.25/2"
         )
     return given, answer, cached[0] if cached else None
 

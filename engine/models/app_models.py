@@ -39,7 +39,7 @@ class AppModels:
             return None
         if name not in self._by_name:
             raise NotFound(
-                f"model {name!r}: was a Python object that this handle does not have; pass it again with model="
+                f"model {name!r}: was a Python object, which this process does not have; pass it again with model="
             )
         return self._by_name[name]
 

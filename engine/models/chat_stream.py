@@ -40,7 +40,7 @@ def _read_choice(answer: Answer, choice: Mapping[str, Any]) -> None:
         # the whole message, from a server that does not stream; behind a streamed one it says nothing new
         delta = {} if answer.has_text or answer.calls.all else choice.get("message") or {}
     if not isinstance(delta, Mapping):
-        raise TypeError("a delta that is not an object")
+        raise TypeError("a delta that is not a JSON object")
     answer.think(next(_thoughts(delta), ""))
     _read_content(answer, delta.get("content"))
     if refusal := delta.get("refusal"):

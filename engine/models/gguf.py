@@ -56,7 +56,9 @@ def window_of(name: str) -> int:
     path, tokens = split_name(name)
     file = read_gguf(path)
     if tokens is not None and tokens > file.trained:
-        raise ValidationError(f"model {name!r}: its window has {file.trained} tokens, not {tokens}")
+        raise ValidationError(
+            f"model {name!r}: its context window has {file.trained} tokens, which is less than {tokens}"
+        )
     return tokens or min(file.trained, MOST_TOKENS)
 
 
@@ -83,15 +85,17 @@ def _read(path: Path, size: int, _mtime_ns: int) -> Gguf:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 values = _Reader(data).metadata()
     except (struct.error, IndexError) as error:
-        raise ValidationError(f"model {name}: the file ends early, at {size} bytes; fetch it again") from error
+        raise ValidationError(f"model {name}: the file ends early, at {size} bytes; download it again") from error
     except (OSError, ValueError, RecursionError) as error:
         raise ValidationError(f"model {name}: the file cannot be read: {error}") from error
     trained = values.get(f"{values.get('general.architecture')}.context_length")
     if not isinstance(trained, int) or not values.get("tokenizer.ggml.tokens"):
-        raise ValidationError(f"model {name}: the file holds no language model: it states no window or no tokens")
+        raise ValidationError(
+            f"model {name}: the file contains no language model: its context window or its tokens are missing"
+        )
     if not values.get("tokenizer.chat_template"):
         raise ValidationError(
-            f"model {name}: the file has no chat template; take an instruct or chat version of the model"
+            f"model {name}: the file has no chat template; use an instruct or chat version of the model"
         )
     types = values.get("tokenizer.ggml.token_type", [])
     pairs = zip(values["tokenizer.ggml.tokens"], types, strict=False)

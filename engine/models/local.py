@@ -210,7 +210,7 @@ def _load(weights: Path, window: int) -> Any:
         raise EngineError(f"the local runtime is not installed; run: {how_to_install('local')}") from error
     if not weights.is_file():
         raise ModelError(
-            "not_found", f"the local model's weights are not at {weights}; run: engine models install local"
+            "not_found", f"the local model is not installed at {weights}; run: engine models install local"
         )
     folder = tempfile.mkdtemp(prefix="engine-local-", dir=socket_folder())
     atexit.register(_close, folder)

@@ -190,7 +190,7 @@ def expect_completion(answer: object) -> Completion:
         return answer
     if inspect.iscoroutine(answer):
         answer.close()
-        raise TypeError("the model's complete() is a coroutine; make it a plain function, it is called in a thread")
+        raise TypeError("the model's complete() is a coroutine; make it a plain function, which is called in a thread")
     raise TypeError(f"the model's complete() returned {answer!r:.80}; return a Completion, such as Completion('text')")
 
 

@@ -39,7 +39,10 @@ def endpoint(provider: Provider, keys: Keys | None = None) -> Endpoint:
     if not found and not may_lack_key:
         raise ModelError("auth", _how_to_give_one(provider, keys))
     if found and not (found.value.isascii() and found.value.isprintable()):
-        raise ModelError("auth", f"key of {provider.name}: {found.place} holds no key: a key is printable ASCII")
+        raise ModelError(
+            "auth",
+            f"key of {provider.name}: {found.place} contains no key; a key consists of printable ASCII characters",
+        )
     if provider.name == "ollama" and url and not url.endswith("/v1"):
         url += "/v1"  # Ollama's own tools use the address without the path of its OpenAI-compatible API
     return Endpoint(provider, url or provider.url, is_own, found.value if found else "")

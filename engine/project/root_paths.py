@@ -59,7 +59,7 @@ class RootPaths:
         if is_linked and is_protected(place.relative_to(self.root).parts):
             raise self._refusal(path, "it leads into .git or .engine")
         if self._own.hold(place) or any(place.is_relative_to(folder) for folder in self._trusted):
-            raise PermissionDenied(f"{path!r} is refused: it belongs to the engine, which alone may change it")
+            raise PermissionDenied(f"{path!r} cannot be changed, because it belongs to the engine")
         return place
 
     def expect_no_keys(self, path: str, added: Sequence[str] | KeyFiles) -> Path:
@@ -72,11 +72,12 @@ class RootPaths:
         place = self.resolve(path)
         with suppress(OSError):
             if keys.has_link(place.lstat()):
-                raise PermissionDenied(f"{path!r} is refused: it is another name of a file that holds keys")
+                raise PermissionDenied(f"{path!r} is refused: it is another name of a file that may hold keys")
         for name in (path, self._name_of(place)):
             if keys.has_name(name):
                 raise PermissionDenied(
-                    f"{path!r} is refused: such a file may hold keys; a person can add it with 'engine files add {name}'"
+                    f"{path!r} is refused, because such a file may hold keys; a person can allow it with 'engine "
+                    f"files add {name}'"
                 )
         return place
 
@@ -113,9 +114,9 @@ class RootPaths:
         if real == (leads_to or _plain(path)):
             return
         if leads_to is None:
-            raise Conflict(f"{path!r} leads through a symbolic link to {real!r}; change {real!r} instead")
+            raise Conflict(f"{path!r} is a symbolic link to {real!r}; change {real!r} instead")
         raise Conflict(
-            f"{path!r} led to {leads_to!r} when its change was proposed and leads to {real!r} now; read it again"
+            f"{path!r} was a link to {leads_to!r} when the change was proposed, and leads to {real!r} now; read it again"
         )
 
     @contextmanager

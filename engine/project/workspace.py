@@ -74,7 +74,7 @@ class Workspace(RootPaths):
         None: a run without a folder has no files.
         """
         if root is None:
-            raise PermissionDenied("a run without a folder has no files; start one with root=, or --root")
+            raise PermissionDenied("this run has no folder, so it has no files; start a run with root=, or --root")
         return _checked(os.path.abspath(root), database)
 
     def stat(self, path: str) -> Member | None:

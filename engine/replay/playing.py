@@ -118,13 +118,11 @@ class Player:
         """The first turn of the loop that took the turn `at`."""
         firsts = [row["first"] for row in self._loops]
         if not firsts:
-            raise NotFound(f"run {self._run!r}: has taken no turn, so there is nothing to replay")
+            raise NotFound(f"run {self._run!r}: has no turns, so there is nothing to replay")
         if at is None:
             return int(firsts[0])
         if at not in self.recording.turns(self._run):
-            raise NotFound(
-                f"run {self._run!r}: there is no turn {at} of its own; 'engine log {self._run}' shows its turns"
-            )
+            raise NotFound(f"run {self._run!r}: has no turn {at}; 'engine log {self._run}' shows its turns")
         return int(max(first for first in firsts if first <= at))
 
     def play(self) -> Replay:

@@ -62,11 +62,11 @@ class Replays(Handle):
         from .scratch import scratch
 
         if prompt is not None and not prompt.strip():
-            raise ValidationError("the prompt is empty; say what to do")
+            raise ValidationError("the prompt is empty; write what the run should do")
         check_name(keep)
         if self.read_only and (model is not None or prompt is not None or live or keep is not None):
             raise PermissionDenied(
-                f"{self.path}: is open for reading only, which replays nothing but the record; open it for writing"
+                f"{self.path}: is open for reading only, so only the recorded run can be replayed; open it for writing"
             )
         run_id = run_id_of(self, run)
         if keep is not None and self.value("select 1 from runs where alias = ?", (keep,)):

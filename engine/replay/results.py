@@ -10,9 +10,9 @@ Kind = Literal["packet", "command", "entry", "file", "turn"]
 
 
 class Difference(NamedTuple):
-    """The first thing in which a replay differs from the record.
+    """The first difference between a replay and the record.
 
-    `what` names it: the section of a packet, a command, the path of an entry or of a file. `diff` is a unified diff from
+    `what` is the section of a packet, a command, or the path of an entry or a file. `diff` is a unified diff from
     the record to the replay.
     """
 
@@ -25,12 +25,12 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Replay:
-    """How a replay went: the first `difference`, None where there is none, and how many `turns` are as recorded.
+    """The result of a replay: the first `difference` (None: no difference), and how many `turns` are identical.
 
-    `parted` is the turn from which a model was asked, None where all answers were recorded ones. `cost` and
-    `recorded_cost` are US dollars from the first turn that was replayed on, None where a price is unknown. `answer` is the
-    replay's last one. `kept` is the name under which the replayed run was kept. `notes` say what could not be brought
-    back, a text each.
+    `parted` is the first turn for which a model was asked (None: all answers were recorded). `cost` and
+    `recorded_cost` are US dollars since the first replayed turn (None: a price is unknown). `answer` is the last
+    answer of the replay. `kept` is the name under which the replayed run was stored. `notes` are texts about things
+    that could not be replayed.
     """
 
     run: str
@@ -46,7 +46,7 @@ class Replay:
 
     @property
     def identical(self) -> bool:
-        """Whether the replay is what was recorded."""
+        """Whether the replay is identical to the record."""
         return self.difference is None
 
     def to_json(self) -> str:

@@ -33,11 +33,11 @@ def scratch(db: Handle, run: str) -> Iterator[tuple[Handle, Path]]:
     """
     if db.unknown and not db.trust:
         raise PermissionDenied(
-            f"{db.path}: contains {db.unknown[0].name}, which neither the engine nor a plugin made, and a replay would run "
-            f"it; look at it with 'engine trust', then trust the file"
+            f"{db.path}: contains {db.unknown[0].name}, which belongs neither to the engine nor to a plugin, and "
+            "which a replay would run; check it with 'engine trust', and trust the file"
         )
     if not db.differs and db.value(_DRIVEN, (run,)):
-        raise Conflict(f"run {run}: is being driven; replay it when it has ended")
+        raise Conflict(f"run {run}: a process works on it; replay the run when it has ended")
     with tempfile.TemporaryDirectory(prefix="engine-replay-") as place:
         copy = Path(place) / "replay.db"
         folder = Path(place).resolve() / "files"

@@ -23,7 +23,7 @@ def pdf(page: str) -> bytes:
     found = found_browser()
     if found is None:
         raise EngineError(
-            "PDF needs Chromium, which is not installed; write .html and print it, or install chromium", 501
+            "PDF needs Chromium, which is not installed; install chromium, or write .html and print it", 501
         )
     with tempfile.TemporaryDirectory(prefix="engine-report-") as folder:
         source, target = Path(folder, "report.html"), Path(folder, "report.pdf")

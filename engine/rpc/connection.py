@@ -141,7 +141,9 @@ class Connection:
 
     async def _init(self, given: dict[str, Any]) -> dict[str, Any]:
         if "configPath" in given:
-            raise ValidationError("configPath: settings are read from the engine.toml of the folder; leave it out")
+            raise ValidationError(
+                "configPath: not supported, because settings come from engine.toml in the folder; leave out configPath"
+            )
         await self._enter(await self._projects.project(given["projectRoot"], given.get("name")))
         assert self._project is not None, "it has entered one"
         return {"projectRoot": self.root, "database": str(self._project.hub.db.path)}

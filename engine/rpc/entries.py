@@ -32,7 +32,7 @@ async def get(project: Project, given: dict[str, Any]) -> dict[str, Any]:
     """Make entries visible; with `persist` the files of that pattern belong to the project from now on."""
     persist, run = given.get("persist"), given.get("run")
     if not persist and run is None:
-        raise ValidationError("get: name the run whose entries become visible, or persist files with persist")
+        raise ValidationError("get: give run to make entries visible in it, or persist to add files")
     told: dict[str, Any] = {}
     if persist:
         told |= await store(project, {"path": given["path"], "readonly": given.get("readonly")})
@@ -46,9 +46,9 @@ async def set_(project: Project, given: dict[str, Any]) -> dict[str, Any]:
     attributes = dict(given.get("attributes") or {})
     visibility = attributes.pop("visibility", None)
     if given["path"].lower().startswith("run://"):
-        raise ValidationError("set: runs are changed by ask, act, run/abort, run/fork and run/config")
+        raise ValidationError("set: cannot change a run; use ask, act, run/abort, run/fork or run/config")
     if visibility is not None and not isinstance(visibility, str):
-        raise ValidationError("set: visibility is visible, summarized or archived")
+        raise ValidationError("set: visibility must be visible, summarized or archived")
     columns = {"body": given.get("body"), "visibility": visibility}
     if attributes:
         columns["attributes"] = json.dumps(attributes)
@@ -100,7 +100,8 @@ async def get_entries(project: Project, given: dict[str, Any]) -> list[Row]:
             raise ValidationError(str(wrong))
         if (chars := db.value(f"select sum(length(body)) from ({_ENTRIES})", asked) or 0) > MOST_CHARS:  # noqa: S608 - ours
             raise Overflow(
-                f"these entries have {chars:,} characters, and at most {MOST_CHARS:,} are sent at once; use limit or pattern"
+                f"these entries have {chars:,} characters, and at most {MOST_CHARS:,} are sent at once; use limit "
+                "or pattern"
             )
         return db.rows(_ENTRIES, asked)
 

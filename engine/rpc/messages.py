@@ -44,7 +44,7 @@ class RpcError(Exception):
 def read_requests(text: str | bytes) -> tuple[list[Request | RpcError], bool]:
     """The requests of a message, each or what is wrong with it, and whether they are a batch. Raises `RpcError`."""
     if isinstance(text, bytes):
-        raise RpcError(INVALID_REQUEST, "a message is a text frame with JSON, not a binary one")
+        raise RpcError(INVALID_REQUEST, "a message must be a text frame with JSON, not a binary frame")
     try:
         said = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -52,21 +52,23 @@ def read_requests(text: str | bytes) -> tuple[list[Request | RpcError], bool]:
     if not isinstance(said, list):
         return [_request(said)], False
     if not 0 < len(said) <= MOST_IN_BATCH:
-        raise RpcError(INVALID_REQUEST, f"a batch has 1 to {MOST_IN_BATCH} requests, not {len(said)}")
+        raise RpcError(INVALID_REQUEST, f"a batch must have 1 to {MOST_IN_BATCH} requests, not {len(said)}")
     return [_request(each) for each in said], True
 
 
 def _request(said: Any) -> Request | RpcError:
     if not isinstance(said, dict) or said.get("jsonrpc") != "2.0" or not isinstance(said.get("method"), str):
-        return RpcError(INVALID_REQUEST, 'a request is {"jsonrpc": "2.0", "method": NAME, "params": {…}, "id": ID}')
+        return RpcError(
+            INVALID_REQUEST, 'a request must be {"jsonrpc": "2.0", "method": NAME, "params": {…}, "id": ID}'
+        )
     number = said.get("id")
     if not _is_id(number):
-        return RpcError(INVALID_REQUEST, "an id is a text of whole characters, or a finite number")
+        return RpcError(INVALID_REQUEST, "an id must be a valid text or a finite number")
     params = said.get("params", {})
     if params in ([], None):
         params = {}
     if not isinstance(params, dict):
-        return RpcError(INVALID_PARAMS, "params are an object, by names")
+        return RpcError(INVALID_PARAMS, "params must be an object")
     return Request(said["method"], params, number, "id" not in said)
 
 

@@ -72,7 +72,7 @@ def checked(params: Sequence[Param], given: dict[str, Any]) -> dict[str, Any]:
             if param.required:
                 raise RpcError(INVALID_PARAMS, f"parameter {param.name!r}: is missing; {param.meaning}")
         elif not isinstance(value, _TYPES[param.type]) or (isinstance(value, bool) and param.type != "boolean"):
-            raise RpcError(INVALID_PARAMS, f"parameter {param.name!r}: is {_ARTICLES.get(param.type, param.type)}")
+            raise RpcError(INVALID_PARAMS, f"parameter {param.name!r}: must be {_ARTICLES.get(param.type, param.type)}")
     return {name: value for name, value in given.items() if value is not None}
 
 

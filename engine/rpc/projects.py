@@ -67,12 +67,12 @@ class Projects:
 
     def _root(self, folder: str | None) -> Path:
         if folder is not None and "\0" in folder:
-            raise NotFound("projectRoot: a path holds no NUL")
+            raise NotFound("projectRoot: a path must not contain a NUL")
         root = Workspace(self.top / folder if folder else self.top).root
         if not root.is_relative_to(self.top):
             raise PermissionDenied(
-                f"projectRoot {folder!r}: lies outside of {str(self.top)!r}, which this server serves; "
-                "'engine serve rpc --root FOLDER' serves another folder and all below it"
+                f"projectRoot {folder!r}: lies outside of {str(self.top)!r}, the folder that this server serves; "
+                "to serve another folder: engine serve rpc --root FOLDER"
             )
         return root
 

@@ -78,7 +78,7 @@ async def resolve(project: Project, given: dict[str, Any]) -> dict[str, Any]:
     run, asked = given["run"], given["resolution"]
     action, path, output = asked.get("action"), asked.get("path"), asked.get("output")
     if action not in _ACTIONS or not all(isinstance(each, str | None) for each in (path, output)):
-        raise ValidationError("resolution: action is accept, reject or error; path and output are texts")
+        raise ValidationError("resolution: action must be accept, reject or error; path and output must be texts")
     accept, reason = _ACTIONS[action], None
     if not accept:
         # without words a rejection ends the prompt, with some the model tries again: an error is told to it
@@ -195,7 +195,7 @@ async def sql(project: Project, given: dict[str, Any]) -> list[Row]:
     """The rows of a statement that only reads."""
     bindings = given.get("bindings", [])
     if not all(isinstance(each, str | int | float | None) for each in bindings):
-        raise ValidationError("bindings: are texts, numbers, true, false or null")
+        raise ValidationError("bindings: must be texts, numbers, true, false or null")
     rows = await project.hub.db.call_async(lambda db: db.sql(given["query"], tuple(bindings)))
     return [{name: _told(value) for name, value in row.items()} for row in rows]
 
@@ -211,17 +211,17 @@ def _file(data: Any) -> bytes:
     try:
         return b64decode(data, validate=True)
     except (TypeError, ValueError) as error:
-        raise ValidationError(f"attachments: each is a file in base64 ({error})") from None
+        raise ValidationError(f"attachments: each must be a file in base64 ({error})") from None
 
 
 async def _prompted(project: Project, given: dict[str, Any], mode: str) -> dict[str, Any]:
     options: dict[str, Any] = {**option_values(project.options, given), "mode": mode}
     run = given.get("run")
     if given.get("at") is not None and not given.get("fork"):
-        raise ValidationError("at: names the turn of a fork; give fork too")
+        raise ValidationError("at: works only together with fork")
     if given.get("fork"):
         if run is None:
-            raise ValidationError("fork: name the run to fork")
+            raise ValidationError("fork: is missing; give the name of the run to copy")
         options |= {"fork": run, "at": given.get("at")}
         run = None
     options |= {"root": str(project.root), "project": project.name}

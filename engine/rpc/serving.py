@@ -71,7 +71,7 @@ def serve(open_database: Opener, top: Path, place: Place, told: Told, token: str
     `Conflict` (409) where the address is taken, and what `open_database` raises for `top`.
     """
     if wrong := [origin for origin in place.origins if not _ORIGIN.fullmatch(origin)]:
-        raise ValidationError(f"{wrong[0]!r} is not an origin; give one such as http://localhost:5173")
+        raise ValidationError(f"{wrong[0]!r} is not an origin; write for example http://localhost:5173")
     if token is not None and len(token) < _TOKEN_CHARS:
         raise ValidationError(f"the token of the server is too short; use at least {_TOKEN_CHARS} characters")
     asyncio.run(_serve(open_database, top, place, told, token or secrets.token_urlsafe(32)))
@@ -157,7 +157,7 @@ def _expect_nobody_at(path: Path) -> None:
                 asking.connect(str(path))
             except ConnectionRefusedError:
                 return
-    raise Conflict(f"{path}: already exists; choose another place for the socket")
+    raise Conflict(f"{path}: already exists; choose another path for the socket")
 
 
 def _has_token(request: Request, token: str) -> bool:

@@ -109,7 +109,7 @@ class Folder:
         """The text of a file of the folder; raises `OSError` where it cannot be read, `ValueError` where it may not be."""
         parts = PurePosixPath(path).parts
         if not parts or parts[0] == "/" or ".." in parts:
-            raise ValueError("it is outside of the folder")
+            raise ValueError("it is outside the folder")
         self.files[str(self.place / path)] = None
         with held_folder(self.place, parts[:-1]) as folder, open_regular(parts[-1], folder) as file:
             status, data = os.fstat(file.fileno()), file.read(FILE_BYTES + 1)
@@ -147,7 +147,7 @@ def domain_name(text: str, where: str) -> str:
     """The name of a domain for what a file calls it; raises `Conflict` (409) where nothing is left of it."""
     name = _ODD.sub("-", text.strip().lower()).strip("-_")[:60]
     if not name:
-        raise Conflict(f"{where}: {text[:60]!r} cannot be the name of a domain; use letters, digits, - and _")
+        raise Conflict(f"{where}: {text[:60]!r} is not a valid name for a domain; use letters, digits, - and _")
     return name
 
 
@@ -157,7 +157,7 @@ def kept_rules(rules: list[str], where: str, found: Found) -> list[str]:
     short = [line for line in lines if 0 < len(line) <= RULE_CHARACTERS and "\0" not in line]
     if len(short) < len(rules):
         found.warnings.append(
-            f"{where}: {len(rules) - len(short)} left out, a rule is a text of 1 to {RULE_CHARACTERS:,} characters"
+            f"{where}: {len(rules) - len(short)} left out; a rule must be a text of 1 to {RULE_CHARACTERS:,} characters"
         )
     if len(short) > RULES:
         found.warnings.append(f"{where}: the first {RULES} of {len(short)} rules are imported")

@@ -101,7 +101,7 @@ class _Object:
         self._all.append(self)
         self._asked: set[str] = set()
         if not isinstance(value, dict):
-            self.faults.append(f"{where}: is an object, not {json.dumps(value)[:60]}")
+            self.faults.append(f"{where}: must be an object, not {json.dumps(value)[:60]}")
             value = {}
         self.value: dict[str, Any] = value
 
@@ -255,7 +255,7 @@ def _brackets(said: _Object, found: Found) -> None:
         key = name.lower()
         after = thresholds.get(key, int, 0) if key in thresholds.value else None
         if after is not None and not 0 <= after < 2**31:
-            thresholds.faults.append(f"{thresholds.where}: {key} is a number of prompts, not {after}")
+            thresholds.faults.append(f"{thresholds.where}: {key} must be a number of prompts, not {after}")
         if key in brackets.value or after is not None:
             _add_bracket(found, name, brackets.object(key), after)
 

@@ -166,7 +166,7 @@ def explain(db: Store, prompt: str, *, run: str | None, root: str | None) -> dic
                 "select * from rule_selections where id = (select max(id) from rule_selections) and loop_id is null"
             )
             if selection is None:
-                raise NotFound("there are no rules here; to create some: engine init")
+                raise NotFound("there are no rules here; to create rules: engine init")
             bindings = (selection["id"],)
             findings = db.rows(
                 "select kind as found, name, word, path from rule_findings where selection_id = ? order by ordinal",

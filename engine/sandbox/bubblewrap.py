@@ -60,11 +60,13 @@ class Bubblewrap:
         """See `Sandbox`. Raises `ValidationError` (400) for a root that is the whole file system, or of `ENGINE_TRUST`."""
         root = Path(os.path.realpath(asked.root))
         if root == Path("/"):
-            raise ValidationError("the root is the whole file system, which no sandbox can protect; choose a folder")
+            raise ValidationError(
+                "the working folder is the whole file system, which no sandbox can protect; choose another folder"
+            )
         if asked.writable and root in trusted_folders.inside(root):
             raise ValidationError(
-                f"{trusted_folders.VARIABLE} names {root}, the folder of the run, and a command could put a database there; "
-                "keep databases in a folder of their own"
+                f"{trusted_folders.VARIABLE} names {root}, the working folder, where a command could create a "
+                "database; keep databases in another folder"
             )
         seen = partial(look, root, asked.database, asked.shown)
         with ExitStack() as stack:

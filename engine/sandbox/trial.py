@@ -60,7 +60,7 @@ def try_out(sandbox: Sandbox | None) -> dict[str, bool]:
             managed = json.loads("".join(said[1]))
         except ValueError:
             why = result.message or "".join(said[2]).strip().rpartition("\n")[2] or "it says nothing"
-            raise EngineError(f"the sandbox cannot be tried out: exit code {result.exit_code}, {why}") from None
+            raise EngineError(f"the test of the sandbox failed: exit code {result.exit_code}, {why}") from None
     return {name: name not in managed for name in ATTEMPTS}
 
 

@@ -33,12 +33,12 @@ def check_header(path: Path, *, read_only: bool = False) -> None:
             raise ValidationError(f"{each}: is not a regular file; remove it, or use another database")
     for each in beside:
         if each.is_symlink():
-            raise ValidationError(f"{each}: is a symbolic link, what it leads to would be overwritten; remove the link")
+            raise ValidationError(f"{each}: is a symbolic link, whose target would be overwritten; remove the link")
     header = _head(path)
     if not header:
         return
     if len(header) < 100 or not header.startswith(MAGIC):
-        raise ValidationError(f"{path}: is not a database; it is left as it is")
+        raise ValidationError(f"{path}: is not a database, and was not changed")
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise another_application(path)
     if not read_only:
@@ -102,6 +102,5 @@ def refuse_older(file: str | Path, version: int, oldest: int) -> None:
 def another_application(file: str | Path) -> Conflict:
     """The error for a file that is a database of another application."""
     return Conflict(
-        f"{file}: is a database of another application and is left as it is; "
-        "give the engine a file of its own, or attach it with engine.attach()"
+        f"{file}: is a database of another application, and was not changed; choose another file, or use engine.attach()"
     )

@@ -27,9 +27,7 @@ def install(connection: apsw.Connection, names: Iterable[str]) -> None:
     if not new:
         return
     if connection.execute("select value from engine_meta where key = 'sources'").get != before.hash:
-        raise Conflict(
-            f"{connection.filename}: another build of the engine has changed the file meanwhile; open it again"
-        )
+        raise Conflict(f"{connection.filename}: another version of the engine has changed the file; open it again")
     found = set(objects_of(connection))
     _refuse_others(connection.filename, found, owners(new))
     if any(module.of_plugin for module in new):

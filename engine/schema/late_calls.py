@@ -60,7 +60,7 @@ class LateCalls:
         schemas = _schemas(connection)
         written = _written(connection, schemas)
         if not written:  # a view of a file from elsewhere may call the function
-            raise PermissionDenied("late_call: only a statement that writes calls a door")
+            raise PermissionDenied("late_call: only a statement that writes can call a door")
         schema = schemas[0] if len(schemas) == 1 else _schema_of(connection, written, mark)
         known = self._insertions.get((schema, door))
         insertion, columns = known or self._insertion(connection, schema, door)
@@ -80,7 +80,7 @@ class LateCalls:
         if not columns:
             if module := _module_of(door):
                 raise NeedsModule(module)
-            raise ValidationError(f"late_call: there is no door {repr(door)[:99]}")
+            raise ValidationError(f"late_call: no such door: {repr(door)[:99]}")
         # names of the file; the standard library begins a transaction, which the app would have to end, before what begins
         # with 'insert', and none before 'with'
         values = ", ".join("?" * columns)
@@ -135,7 +135,7 @@ def _schema_of(connection: Any, schemas: list[str], mark: str | None) -> str:
     if not found:
         raise ValidationError(f"late_call: no attached file has the mark {repr(mark)[:99]}")
     if len(found) > 1:
-        raise Conflict("two copies of one engine file are attached to one connection; detach one of them to write")
+        raise Conflict("two copies of the same database are attached to this connection; detach one copy to write")
     return found[0]
 
 

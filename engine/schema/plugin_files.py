@@ -43,13 +43,13 @@ def parted(files: Iterable[tuple[str, str]], offered: Collection[str]) -> tuple[
         for need in module.needs:
             if need not in offered and need not in modules:
                 raise ValidationError(
-                    f"{name}.sql, the SQL file of a plugin: needs {need!r}, and there is no such module"
+                    f"{name}.sql, the SQL file of a plugin: needs {need!r}, but there is no such module"
                 )
     try:
         TopologicalSorter({name: module.needs for name, module in modules.items()}).prepare()
     except CycleError as error:
         circle = ", ".join(error.args[1])
-        raise ValidationError(f"SQL files of plugins: these need each other in a circle: {circle}") from None
+        raise ValidationError(f"SQL files of plugins: these files need each other in a circle: {circle}") from None
     return tuple(always), modules
 
 

@@ -1,4 +1,4 @@
-"""What packets show of bodies, by plugins in place of the engine: in full view, and in short.
+"""What packets show of bodies, by plugins in place of the engine: in full, and as a summary.
 
 spec: @plugin_projections
 """

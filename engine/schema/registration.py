@@ -100,10 +100,11 @@ def register(
 ) -> None:
     """Prepare `connection` to write to an engine file: functions, foreign keys and recursive triggers.
 
-    `clock` returns the Unix time in milliseconds. `confirmed` says whether the user's own store confirms a right that the
-    file holds; by default none is. `beside` says whether a folder is the one that the file came with, or below it. The
-    standard library does not pass on the text of an error that a rule raised; there `select last_error()` returns it. A
-    connection of its class `sqlite3.Connection`, to which no weak reference can be had, stays open until it is closed.
+    `clock` returns the Unix time in milliseconds. `confirmed` is a function that says whether the user has confirmed a
+    right in the file; default: no right is confirmed. `beside` is a function that says whether a folder is the folder
+    of the file or below it. The standard library does not pass on the text of an error that a rule raised; there
+    `select last_error()` returns it. A connection of its class `sqlite3.Connection`, to which no weak reference can be
+    had, stays open until it is closed.
     """
     if not (isinstance(connection, apsw.Connection) or hasattr(connection, "create_function")):
         raise TypeError(f"connection is a connection of apsw or sqlite3, not {connection!r}")

@@ -235,8 +235,8 @@ def _migrate(connection: apsw.Connection, build: Build, version: int) -> None:
     broken = connection.execute("pragma foreign_key_check").fetchone()
     if broken:
         raise Conflict(
-            f"{connection.filename}: cannot be brought to version {build.version}: row {broken[1]} of {broken[0]} "
-            f"would refer to a missing row of {broken[2]}; it is left as it is"
+            f"{connection.filename}: cannot be updated to version {build.version}, because row {broken[1]} of "
+            f"{broken[0]} would refer to a missing row of {broken[2]}; the file was not changed"
         )
 
 
@@ -250,8 +250,8 @@ def _put_back(connection: apsw.Connection, kept: Iterable[Object]) -> None:
                 _run_one(connection, each.sql)
             except (apsw.SQLError, apsw.ExecTraceAbort) as error:
                 raise Conflict(
-                    f"{connection.filename}: {each} does not fit the tables of this build ({error}); "
-                    "drop it with any SQLite, then open the file again"
+                    f"{connection.filename}: {each} does not fit the tables of this version ({error}); remove it "
+                    "with any SQLite program, then open the file again"
                 ) from error
 
 
@@ -278,13 +278,14 @@ def _refuse_while_driven(connection: apsw.Connection) -> None:
     leased = connection.execute("select 1 from sqlite_schema where name = 'leases'").fetchone()
     if leased and connection.execute("select 1 from leases where expires_at > now()").fetchone():
         raise Conflict(
-            f"{connection.filename}: a run is being driven by another version of the engine; wait for it, then open again"
+            f"{connection.filename}: another version of the engine works on a run; wait until the run has ended, "
+            "then open the file again"
         )
 
 
 def _another_build(file: str | Path, why: str) -> Conflict:
     return Conflict(
-        f"{file}: was written by another build of this version and is left as it is ({why}); "
+        f"{file}: was written by another build of this version, and was not changed ({why}); "
         "start a new file, or open it with that build"
     )
 

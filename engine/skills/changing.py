@@ -40,7 +40,7 @@ def read(db: Store, source: str) -> list[SkillText]:
     if re.match(r"https?://", source, re.IGNORECASE):
         return _of_address(db, source)
     if not source.strip():
-        raise ValidationError("the source is empty; the current folder is .")
+        raise ValidationError("the source is empty; for the current folder, write .")
     # the home of a user that there is not stays as it is written
     return of_path(Path(os.path.expanduser(source)))
 
@@ -85,7 +85,8 @@ def remove(db: Store, name: str, scopes: Iterable[str]) -> Row:
         raise NotFound(f"skill {name!r}: not found; 'engine skills list' lists the skills")
     if found["origin"] == "found":
         raise ValidationError(
-            f"skill {name!r}: was found in {found['source']!r}; remove it there, or its folder from skill_folders"
+            f"skill {name!r}: was found in {found['source']!r}; remove the skill there, or remove that folder "
+            "from the setting skill_folders"
         )
     db.insert("verb_forget_skill", scope=found["scope"], name=name)
     return found
@@ -129,7 +130,7 @@ def _of_address(db: Store, address: str) -> list[SkillText]:
     from engine.effects.pages import missing_library
 
     if missing := missing_library():
-        raise error_for(415, f"addresses are read with the extra 'web': {how_to_install('web')} ({missing})")
+        raise error_for(415, f"skills from URLs need the extra 'web': {how_to_install('web')} ({missing})")
     from engine.skills.sources import of_bytes
     from engine.web.addresses import Policy
     from engine.web.failures import WebFailure
@@ -152,7 +153,7 @@ def _of_address(db: Store, address: str) -> list[SkillText]:
         status = db.value("select status from outcomes where name = ?", (failure.outcome.partition(":")[0],))
         raise error_for(int(status or 500), f"skill at {address!r}: {failure.message}") from failure
     if answer.content_type in ("text/html", "application/xhtml+xml"):
-        raise error_for(415, f"{address!r}: is a page, not Markdown or a zip; give the address of the raw file")
+        raise error_for(415, f"{address!r}: is a web page, not Markdown or a zip; give the URL of the raw file")
     name = PurePosixPath(answer.url.partition("?")[0]).name
     if name.lower() in ("skill.md", "index.md"):
         name = PurePosixPath(answer.url.partition("?")[0]).parent.name

@@ -84,12 +84,12 @@ def of_bytes(data: bytes, kind: Kind, source: str, name: str) -> list[SkillText]
     if data.startswith(b"PK"):
         return _found(_files_of_zip(data, source), kind, source, stem)
     if len(data) > FILE_BYTES:
-        raise Overflow(f"{source!r}: the text of a skill has at most {FILE_BYTES:,} bytes")
+        raise Overflow(f"{source!r}: the text of a skill may have at most {FILE_BYTES:,} bytes")
     text, syntax = text_of(data), SYNTAXES.get(PurePosixPath(name).suffix.lower())
     is_markdown = name.lower().endswith((".md", ".markdown")) or data.startswith(b"---")
     if text is None or not (is_markdown or syntax) or holds_keys(name):
         raise ValidationError(
-            f"{source!r}: is not a skill; a skill is a SKILL.md, a folder with one, a zip, or an object in JSON or YAML"
+            f"{source!r}: is not a skill; give a SKILL.md, a folder with a SKILL.md, a zip, or a JSON or YAML file"
         )
     return [
         _of_object(data, text, syntax, kind, source, stem) if syntax else _skill({"SKILL.md": data}, kind, source, stem)
@@ -112,7 +112,7 @@ def _found(files: Mapping[str, bytes], kind: Kind, source: str, name: str) -> li
             for path in objects
         ]
     if not outer:
-        raise NotFound(f"{source!r}: holds no SKILL.md")
+        raise NotFound(f"{source!r}: contains no SKILL.md")
     return [
         _skill(
             {path[len(folder) + bool(folder) :]: data for path, data in files.items() if _is_in(path, folder)},
@@ -235,14 +235,16 @@ def _files_of_zip(data: bytes, source: str) -> dict[str, bytes]:
             for info in packed.infolist():
                 parts = info.filename.replace("\\", "/").split("/")
                 if info.filename.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
-                    raise ValidationError(f"{source!r}: {info.filename!r} in it leads out of it; nothing was added")
+                    raise ValidationError(
+                        f"{source!r}: {info.filename!r} in it would be unpacked outside the zip; nothing was added"
+                    )
                 if info.is_dir() or _is_link(info) or not _is_plain("/".join(parts)) or holds_keys("/".join(parts)):
                     continue
                 if any(part.startswith(".") or part in _SKIPPED for part in parts):
                     continue
                 if info.flag_bits & 1 or info.compress_type not in _PACKED:
                     raise ValidationError(
-                        f"{source!r}: {info.filename!r} in it is encrypted, or packed in an unusual way"
+                        f"{source!r}: {info.filename!r} in it is encrypted, or uses an unknown compression"
                     )
                 with packed.open(info) as file:
                     found = file.read(min(FILE_BYTES, room) + 1)

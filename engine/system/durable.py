@@ -194,4 +194,4 @@ def system_errors(action: str, path: str) -> Iterator[None]:
     except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
         raise Conflict(f"cannot {action} {path!r}: {error.strerror}; choose another path") from error
     except OSError as error:
-        raise EngineError(f"cannot {action} {path!r}: {error.strerror}; the file is as it was") from error
+        raise EngineError(f"cannot {action} {path!r}: {error.strerror}; the file was not changed") from error

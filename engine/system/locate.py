@@ -27,8 +27,8 @@ def find_database(start: Path) -> Path | None:
     here = start.absolute() / FOLDER / FILE
     if link := _link(here):
         raise PermissionDenied(
-            f"{link}: is a symbolic link to {str(os.readlink(link))!r}; links are followed only "
-            "for a path that you give with --db PATH"
+            f"{link}: is a symbolic link to {str(os.readlink(link))!r}; links are followed only if you give the "
+            "path with --db PATH"
         )
     if here.is_file():
         return here
@@ -80,14 +80,14 @@ def database_to_read(given: Path | None, start: Path) -> Path:
     """The file to read: `given`, else the nearest one; raises `NotFound` (404) where there is none."""
     if given is not None:
         if not given.exists():
-            raise NotFound(f"{given}: there is no such database; 'engine run --db {given} PROMPT' creates it")
+            raise NotFound(f"{given}: there is no such database; to create it: engine run --db {given} PROMPT")
         return given
     found = find_database(start)
     if found is None:
         reasons = "".join(f"{reason}; " for reason in passed_over(start))
         raise NotFound(
             f"no database in {str(start.absolute())!r} or a folder above it; {reasons}"
-            "'engine run PROMPT' creates one, --db PATH names one elsewhere"
+            "'engine run PROMPT' creates a database; --db PATH uses another one"
         )
     return found
 
@@ -123,7 +123,7 @@ def make_folder(path: Path) -> None:
     except OSError as error:
         status = 403 if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else 500
         raise EngineError(
-            f"cannot create {str(folder)!r}: {error.strerror}; --db PATH names a file in a folder that can be written",
+            f"cannot create {str(folder)!r}: {error.strerror}; choose a file in another folder with --db PATH",
             status,
         ) from error
 

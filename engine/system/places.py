@@ -43,9 +43,7 @@ def temporary_folder() -> str:
     try:
         return tempfile.gettempdir()
     except FileNotFoundError:
-        raise EngineError(
-            "no folder for temporary files can be written; set TMPDIR to a folder that can be written"
-        ) from None
+        raise EngineError("no folder for temporary files is writable; set TMPDIR to a writable folder") from None
 
 
 def socket_folder() -> str:
@@ -58,7 +56,7 @@ def socket_folder() -> str:
         return folder
     if os.access(_SHORT, os.W_OK | os.X_OK):
         return _SHORT
-    raise EngineError(f"{folder}: is too long for a Unix socket in it; set TMPDIR to a shorter folder")
+    raise EngineError(f"{folder}: the path is too long for a Unix socket; set TMPDIR to a folder with a shorter path")
 
 
 def cache_folder() -> Path:

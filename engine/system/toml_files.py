@@ -131,7 +131,7 @@ def _text(name: str, value: object, where: str) -> str | None:
         case _:
             kind = "a table" if isinstance(value, dict) else f"of the type {type(value).__name__}"
             raise ValidationError(
-                f"{where}: {name} is {kind}; a value is a text, a number, true, false, or a list of texts"
+                f"{where}: {name} is {kind}, but a value must be a text, a number, true, false, or a list of texts"
             )
 
 

@@ -126,7 +126,7 @@ class Asker:
                     return self._rejected(proposals[0])
                 case "o":
                     self._one_by_one.add(_command(proposals[0]))
-                    say("a no to one of them is a no to all", dim=True)
+                    say("if you reject one file, all are rejected", dim=True)
                     show_proposal(proposals[0], lines_that_fit())
                     return self._decide(proposals[0])
                 case "a":
@@ -196,7 +196,7 @@ class Asker:
 
         number = give_grant(self._db, run, kind, target, whole_project=whole_project, by=self.decided_by)
         meant = one_line(target, 60) if target is not None else f"{_KINDS[kind]} of this run"
-        say(f"grant {number}: {meant}; 'engine allow grants --revoke {number}' takes it back", dim=True)
+        say(f"grant {number}: {meant}; 'engine allow grants --revoke {number}' revokes the grant", dim=True)
 
     def _answer(self, proposal: Mapping[str, Any]) -> str | None:
         options = options_of(proposal)

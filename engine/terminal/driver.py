@@ -79,16 +79,16 @@ def drive(
                 raise
             if status in _OPEN:
                 print_result(db, results.result(db, run, loop), as_json, lines)
-                takes = "takes this prompt up next" if status == 100 else "has taken this prompt up"
-                shows = f"'engine log{db_flag(given)} {run}' shows what comes of it"
-                say(f"another process drives {run} and {takes}; {shows}", "yellow")
+                takes = "runs this prompt next" if status == 100 else "runs this prompt now"
+                shows = f"to see the result: engine log{db_flag(given)} {run}"
+                say(f"another process works on {run} and {takes}; {shows}", "yellow")
                 raise typer.Exit(exit_code(100)) from None
         except OSError as error:
             # with SIGHUP the terminal is gone, and cannot be written to
             if not interrupt.struck or error.errno not in (errno.EIO, errno.EPIPE):
                 raise
         except EngineError as error:
-            advice = f"'engine resume{db_flag(given)} {run}' goes on from here"
+            advice = f"to continue: engine resume{db_flag(given)} {run}"
             raise EngineError(f"{error.message}; {advice}", error.status) from error
         result = results.result(db, run, loop)
         if told is not None and time.monotonic() - began > LONG_S and not interrupt.struck:
@@ -105,7 +105,7 @@ def drive(
                 say_how_to_resolve(db, run, given)
         elif (left := db.value(QUEUED, (run,))) and not db.value(_DRIVEN, (run,)):
             say(
-                f"{counted(left, 'prompt')} still in line; 'engine resume{db_flag(given)} {run}' takes up the next",
+                f"{counted(left, 'prompt')} still queued; to run the next prompt: engine resume{db_flag(given)} {run}",
                 "yellow",
             )
         stay_attached(db, given, interrupt, wait=wait)
@@ -190,7 +190,7 @@ def say_whose_key(db: Database, run: str) -> None:
             dim=not others,
         )
     if keys.unused_address(provider):
-        say(f"{provider.url_variable} of .env is not used; an address comes from the environment only", "yellow")
+        say(f"{provider.url_variable} in .env is not used; set it in the environment", "yellow")
     for reason in keys.passed_over():
         say(visible(reason), "yellow")
 

@@ -37,7 +37,7 @@ def edited(text: str, name: str) -> str | None:
     """
     command = chosen_editor() or _found("nano", "vi")
     if command is None:
-        say("no editor: set EDITOR", "yellow")
+        say("no editor is set; set EDITOR", "yellow")
         return None
     with tempfile.TemporaryDirectory(prefix="engine-", dir=temporary_folder()) as folder:
         # only the ending is taken from the path: it comes from a model
@@ -49,9 +49,9 @@ def edited(text: str, name: str) -> str | None:
                 code = subprocess.run([*shlex.split(command), str(path)], check=False).returncode
             if code == 0:
                 return path.read_bytes().decode("utf-8")
-            say(f"{command}: ended with {code}; nothing was taken", "yellow")
+            say(f"{command}: ended with {code}; nothing was changed", "yellow")
         except (OSError, ValueError) as error:
-            say(f"{command}: {getattr(error, 'strerror', None) or error}; nothing was taken", "yellow")
+            say(f"{command}: {getattr(error, 'strerror', None) or error}; nothing was changed", "yellow")
     return None
 
 

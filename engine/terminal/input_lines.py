@@ -100,7 +100,7 @@ def checked(data: bytes) -> dict[str, Any]:
         raise ValidationError(f"the line is not JSON: {error}") from None
     kind = line.get("type") if isinstance(line, dict) else None
     if not isinstance(kind, str) or kind not in _KEYS:
-        raise ValidationError(f"a line is an object with a type: {', '.join(_KEYS)}")
+        raise ValidationError(f"a line must be an object with a type: {', '.join(_KEYS)}")
     keys = _KEYS[kind]
     line = {key: storable(value) if isinstance(value, str) else value for key, value in line.items()}
     for key, value in line.items():

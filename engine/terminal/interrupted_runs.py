@@ -51,6 +51,9 @@ def say_undriven(rows: list[Row], given: Path | None) -> None:
     """Name the command that goes on with each; `given` is the --db of the command line."""
     for row in rows[:_NAMED]:
         waits = f", {counted(row['prompts'], 'prompt waits', 'prompts wait')}" if row["prompts"] else ""
-        say(f"{row['run']}: nobody drives it{waits}; 'engine resume{db_flag(given)} {row['run']}' goes on", "yellow")
+        say(
+            f"{row['run']}: no process works on it{waits}; to continue: engine resume{db_flag(given)} {row['run']}",
+            "yellow",
+        )
     if len(rows) > _NAMED:
-        say(f"and {len(rows) - _NAMED} more; 'engine runs --json' has all that are resumable", "yellow")
+        say(f"and {len(rows) - _NAMED} more; 'engine runs --json' lists all of them", "yellow")

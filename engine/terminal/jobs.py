@@ -45,7 +45,7 @@ def stay_attached(db: Database, given: Path | None, interrupt: Interrupt, *, wai
     if wait and not interrupt.struck:
         for row in kept:
             path = shown_path(row["path"])
-            say(f"kept: {path} goes on; this shows what it prints:", "cyan")
+            say(f"{path} continues in the background; to see its output:", "cyan")
             say(f"  engine runs output{db_flag(given)} {row['run']} {shlex.quote(path)} --follow")
         say(f"Ctrl-C ends {'it' if len(kept) == 1 else f'all {len(kept)}'}", dim=True)
         db.kept_jobs.wait()

@@ -36,9 +36,9 @@ _STOPPED = """
 def say_nothing_to_resume(db: Database, run: str | None, given: Path | None) -> None:
     """Say that there is nothing to resume, and which command goes on with `run`, or with any run."""
     if run is None:
-        say(f"nothing to resume; 'engine run{db_flag(given)} --run NAME PROMPT' gives a run another prompt")
+        say(f"nothing to resume; to give a run another prompt: engine run{db_flag(given)} --run NAME PROMPT")
         return
-    say(f"nothing to resume in {run}: its latest prompt has ended")
+    say(f"run {run}: nothing to resume, because its latest prompt has ended")
     if not say_how_to_continue(db, run, None, given):
         say(f'Continue: engine run{db_flag(given)} --run {run} "what to do next"', "yellow")
 
@@ -67,12 +67,12 @@ def say_how_to_go_on(db: Database, run: str, given: Path | None) -> None:
     """Name the command that goes on with an interrupted run, and say what it begins with."""
     step = db.value("select step from _next_steps where run = ?", (run,))
     begins = {
-        "ask": "; the answer had not arrived, so the model is asked again",
-        "wait": "; its question is still open",
+        "ask": " before the answer arrived; the model will be asked again",
+        "wait": "; the question of the run is still open",
     }
     behind = db.value(QUEUED, (run,))
-    line = f"; {counted(behind, 'prompt is', 'prompts are')} in line behind it" if behind else ""
-    say(f"interrupted; 'engine resume{db_flag(given)} {run}' goes on{begins.get(step, '')}{line}", "yellow")
+    line = f"; {counted(behind, 'prompt is', 'prompts are')} queued" if behind else ""
+    say(f"interrupted{begins.get(step, '')}{line}; to continue: engine resume{db_flag(given)} {run}", "yellow")
 
 
 def say_how_to_resolve(db: Database, run: str, given: Path | None) -> None:
@@ -81,7 +81,7 @@ def say_how_to_resolve(db: Database, run: str, given: Path | None) -> None:
     paths = [proposal["path"] for proposal in proposals]
     flag = db_flag(given)
     if not proposals:
-        say(f"nothing is open; 'engine resume{flag} {run}' goes on")
+        say(f"no proposal is open; to continue: engine resume{flag} {run}")
         return
     say(f"{run} waits for {len(proposals)} decision{'s' if len(proposals) > 1 else ''}:")
     for proposal in proposals:

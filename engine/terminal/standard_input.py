@@ -29,7 +29,9 @@ def piped_text(wanted: bool | None) -> str:
     while piece := os.read(number, 65_536):
         data += piece
         if len(data) > MOST_BYTES:
-            raise Overflow(f"stdin: is longer than {MOST_BYTES:,} bytes; save it to a file and name that in the prompt")
+            raise Overflow(
+                f"stdin: is longer than {MOST_BYTES:,} bytes; save it to a file, and name the file in the prompt"
+            )
     return _decoded(data, "utf-8-sig", "stdin: is not UTF-8 text; convert it, or say --no-stdin")
 
 
@@ -85,8 +87,11 @@ def _speaks(number: int) -> bool:
 
     if select.select([number], [], [], NOTICE_S)[0]:
         return True
-    say("engine: waiting for stdin, a pipe; --no-stdin goes on without it", dim=True)
+    say("engine: waiting for text from the pipe; use --no-stdin to ignore it", dim=True)
     if select.select([number], [], [], PATIENCE_S - NOTICE_S)[0]:
         return True
-    say(f"engine: nothing came on stdin in {PATIENCE_S:g} s, so it is left out; --stdin waits for its end", "yellow")
+    say(
+        f"engine: no text came from the pipe within {PATIENCE_S:g} s, so stdin is ignored; use --stdin to wait for its end",
+        "yellow",
+    )
     return False

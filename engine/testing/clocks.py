@@ -28,7 +28,7 @@ class FrozenClock:
     def set(self, at: datetime) -> None:
         """Set the time. Raises `ValueError` for one without a time zone."""
         if at.tzinfo is None:
-            raise ValueError(f"{at!r} has no time zone; write datetime(2026, 1, 1, tzinfo=UTC)")
+            raise ValueError(f"{at!r} has no time zone; write for example datetime(2026, 1, 1, tzinfo=UTC)")
         self._now = at.astimezone(UTC)
 
     def tick(self, seconds: float) -> None:

@@ -65,7 +65,7 @@ class FunctionModel:
 
     def __init__(self, function: Callable[[Packet], Answer], *, name: str = "function") -> None:
         if not callable(function):
-            raise TypeError(f"a FunctionModel takes a function, not {function!r:.80}")
+            raise TypeError(f"FunctionModel needs a function, not {function!r:.80}")
         self.function = function
         self.name = name
         self.packets: list[Packet] = []

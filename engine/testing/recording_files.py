@@ -62,7 +62,7 @@ def read(path: Path) -> list[Exchange]:
         ) from None
     try:
         if told["engine_recording"] != _VERSION:
-            raise ValueError(f"its form is {told['engine_recording']!r}, this engine writes {_VERSION}")
+            raise ValueError(f"its format is {told['engine_recording']!r}, but this engine writes {_VERSION}")
         exchanges = [Exchange(**each) for each in told["exchanges"]]
         for each in exchanges:
             _check(each)
@@ -76,9 +76,9 @@ def read(path: Path) -> list[Exchange]:
 def _check(exchange: Exchange) -> None:
     texts = [text for sections in exchange.packet.values() for pair in sections.items() for text in pair]
     if not all(isinstance(text, str) for text in (*texts, *exchange.packet, exchange.run, exchange.model)):
-        raise ValueError("its packets are texts")
+        raise ValueError("its packets must be texts")
     if not isinstance(exchange.number, int) or (exchange.answer is None) is (exchange.error is None):
-        raise ValueError("each exchange has a number, and an answer or an error")
+        raise ValueError("each exchange needs a number, and an answer or an error")
 
 
 def written(exchanges: list[Exchange]) -> str:

@@ -142,7 +142,9 @@ class _File:
             for pattern in read.get(part, ()) if isinstance(read.get(part, ()), list) else ():
                 ordinal += 1
                 if not isinstance(pattern, dict) or not isinstance(pattern.get("event"), str):
-                    self._fault(line, f'{part} is a list of patterns such as {{ event = "edit", path = "src/**" }}')
+                    self._fault(
+                        line, f'{part} must be a list of patterns such as {{ event = "edit", path = "src/**" }}'
+                    )
                     continue
                 if any(not isinstance(value, str) for value in pattern.values()):
                     self._fault(line, f"{part} of {pattern['event']!r}: event, message and fields are texts")
@@ -162,7 +164,7 @@ class _File:
             if key in read and (
                 not isinstance(read[key], types) or (isinstance(read[key], bool) and bool not in types)
             ):
-                self._fault(line, f"{key} is {_said(types)}")
+                self._fault(line, f"{key} must be {_said(types)}")
 
     def _fault(self, line: int, fault: str) -> None:
         self.faults.append((line, fault))

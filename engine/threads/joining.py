@@ -190,9 +190,7 @@ def switch_thread(
         else:
             db.execute("delete from thread_uses where thread_id = ? and project_id is ? and run_id is ?", keys)
             if db.value("select 1 from _named_threads where name in (?, 'all')", (name,)):
-                raise Conflict(
-                    f"thread {name!r}: is named by the setting threads; 'engine config threads' shows where to change that"
-                )
+                raise Conflict(f"thread {name!r}: is used in the setting threads; see 'engine config threads'")
         return _of(db, name, owner, run)
 
 

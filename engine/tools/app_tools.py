@@ -69,13 +69,13 @@ class AppTools:
     def _add(self, function: Callable[..., Any]) -> str:
         tool = made(function)
         if tool.name in self._tools:
-            raise ValidationError(f"tool {tool.name!r}: is given twice; give one of them another name")
+            raise ValidationError(f"tool {tool.name!r}: is given twice; rename one")
         self._tools[tool.name] = tool
         return tool.name
 
     def _add_set(self, given: Toolset) -> None:
         if given.name in self.sets:
-            raise ValidationError(f"toolset {given.name!r}: is given twice; give one of them another name")
+            raise ValidationError(f"toolset {given.name!r}: is given twice; rename one")
         names = self.sets[given.name] = tuple(self._add(each) for each in given.tools)
         if given.when is not None:
             self.conditions.append((names, given.when))
@@ -116,7 +116,7 @@ class AppTools:
     def told(self, name: str | None = None) -> list[dict[str, Any]]:
         """Each tool, or the one of that name, as models are told of it; raises `NotFound` (404)."""
         if name is not None and name not in self._tools:
-            raise NotFound(f"there is no tool {name!r}; there are {', '.join(self._tools) or 'none'}")
+            raise NotFound(f"there is no tool {name!r}; the tools are {', '.join(self._tools) or 'none'}")
         chosen = self._tools.values() if name is None else [self._tools[name]]
         return [tool.told() for tool in chosen]
 

@@ -88,7 +88,7 @@ def _inlined(schema: Any, named: dict[str, Schema], inside: tuple[str, ...]) -> 
     if isinstance(name := schema.get("$ref"), str):
         name = name.removeprefix("#/$defs/")
         if name in inside:
-            raise ValueError(f"{name} holds itself, which a schema of arguments cannot")
+            raise ValueError(f"{name} contains itself, which is not possible in a schema of arguments")
         found = _inlined(named[name], named, (*inside, name))
     for key, value in schema.items():
         if key == "properties":

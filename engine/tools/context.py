@@ -17,14 +17,15 @@ App = TypeVar("App")
 
 @dataclass(frozen=True, kw_only=True)
 class Context(Generic[App]):
-    """The call that a tool works for. A tool gets it by a parameter with this annotation, which no model is told of:
+    """Facts about the call of a tool. A tool gets it if it has a parameter with this annotation, which models do not see:
     `def refund(order: str, context: engine.Context[Shop]) -> str`.
 
-    `run` is the name of the run, `loop` the number of its prompt, `prompt` the text of that, `turn` the number of the turn
-    (None: the call comes from outside a turn), `command_id` the number of the command in `command_results`. `request_id`
-    is the same however often the call is made, over retries, kills and resumes: an idempotency key for what is done in the
-    world. `app` is what the app gave as `context=` to `open`, or to `run` and `resume`. `db` reads the file, and writes
-    the app's tables together with the result of the tool. `approved_by` says who accepted the call (None: nobody was asked).
+    `run` is the name of the run, `loop` the number of the prompt, `prompt` its text, `turn` the number of the turn
+    (None: the call comes from outside a turn), `command_id` the number of the command in `command_results`.
+    `request_id` stays the same if the call is repeated after a retry, a kill or a resume; use it as an idempotency
+    key. `app` is the object that the app gave as `context=` to `open`, `run` or `resume`. `db` reads the file, and
+    writes the app's tables together with the result of the tool. `approved_by` says who accepted the call (None:
+    nobody was asked).
     """
 
     run: str
@@ -39,12 +40,14 @@ class Context(Generic[App]):
     _tell: Callable[[str], None] = field(default=lambda _: None, repr=False)
 
     def tell(self, text: str) -> None:
-        """Tell who follows the run how far the tool has come: `on_event` gets an event of the type progress."""
+        """Report progress: `on_event` gets an event of the type progress."""
         self._tell(str(text))
 
 
 class Retry(Exception):  # noqa: N818 - an outcome, not a defect
-    """Raised by a tool: the model reads `message`, and may call the tool again in another way. It is no strike."""
+    """Raised by a tool: the model reads `message`, and may call the tool again in another way. It does not count as a
+    strike.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -52,8 +55,8 @@ class Retry(Exception):  # noqa: N818 - an outcome, not a defect
 
 
 class NeedsApproval(Exception):  # noqa: N818 - an outcome, not a defect
-    """Raised by a tool: a person decides on the call, who is shown `reason`. Once accepted, it is made again, with
-    `context.approved_by`. What it wrote by `context.db` before is not stored.
+    """Raised by a tool if a person must decide on the call; the person sees `reason`. If it is accepted, the tool is
+    called again, with `context.approved_by`. Writes through `context.db` before the exception are not stored.
     """
 
     def __init__(self, reason: str = "") -> None:

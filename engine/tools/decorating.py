@@ -45,16 +45,16 @@ def tool(
 ) -> F | Callable[[F], F]:
     """Make a function a tool for `engine.open(…, tools=[function])`; the function itself stays as it is.
 
-    Its name, type hints and docstring are what the model is told. `name` is another name. With `ask` each call waits for a
-    decision. An `idempotent` function is called again where the engine was killed while it worked; any other is called at
-    most once. One that only `reads` is open in the mode ask too, and its failure aborts nothing behind it. `timeout` is in
-    seconds (default: the setting `process_timeout`).
+    The model reads its name, type hints and docstring. `name` is another name for the tool. With `ask` each call waits
+    for a decision. If the engine is killed during a call, an `idempotent` function is called again; other functions
+    are called at most once. A function with `reads` may also be used in the mode ask, and its failure does not abort
+    the commands after it. `timeout` is in seconds (default: the setting `process_timeout`).
 
     Raises `TypeError` for a parameter whose hint is missing or cannot be read from JSON, `ValueError` for a name that no
     tool can have.
     """
     if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0):
-        raise ValueError(f"timeout is a number of seconds above 0, not {timeout!r}")
+        raise ValueError(f"timeout must be a number of seconds above 0, not {timeout!r}")
     choices = Choices(name, bool(ask), bool(idempotent), bool(reads), timeout)
 
     def marked(found: F) -> F:

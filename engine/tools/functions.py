@@ -177,14 +177,14 @@ def made(function: Callable[..., Any], choices: Choices | None = None) -> Functi
             f"tool {name!r}: its description for the model has {len(document):,} characters; at most {_MOST_TEXT:,}"
         )
     if "\\u0000" in document or any("\ud800" <= character <= "\udfff" for character in document):
-        raise ValueError(f"tool {name!r}: its docstring or a default holds a NUL or half of a character")
+        raise ValueError(f"tool {name!r}: its docstring or a default value contains a NUL or half of a character")
     return told
 
 
 def expect_function(function: object) -> None:
     """Raise `TypeError` for what is no function."""
     if not callable(function) or inspect.isclass(function):
-        raise TypeError(f"a tool is a function, not {function!r}")
+        raise TypeError(f"a tool must be a function, not {function!r}")
 
 
 def is_method(function: Callable[..., Any]) -> bool:
@@ -212,17 +212,17 @@ def _parameters(
     for each in inspect.signature(function).parameters.values():
         where = f"tool {name!r}: parameter {each.name!r}"
         if each.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
-            raise TypeError(f"{where} takes any number of arguments; name each of them")
+            raise TypeError(f"{where} takes any number of arguments; write a parameter for each argument")
         if each.name not in hints:
-            raise TypeError(f"{where} has no type hint; say what it is, such as {each.name}: str")
+            raise TypeError(f"{where} has no type hint; add it, such as {each.name}: str")
         if not _PARAMETER.fullmatch(each.name):
-            raise TypeError(f"{where}: its name is not of the letters a to z, digits and _")
+            raise TypeError(f"{where}: its name must consist of the letters a to z, digits and _")
         if each.name in _TAKEN:
             raise TypeError(f"{where}: this word {_TAKEN[each.name]}; give it another name")
         hint, each = with_field(hints[each.name], each)
         if is_context(hint):
             if context is not None or each.kind is inspect.Parameter.POSITIONAL_ONLY:
-                raise TypeError(f"{where}: a tool has one engine.Context, which is given by its name")
+                raise TypeError(f"{where}: a tool can have only one parameter of type engine.Context")
             context = each.name
             continue
         try:
@@ -253,7 +253,7 @@ def _expect_apart(name: str, parameters: Mapping[str, Parameter]) -> None:
     for group in (same, [each for each in parameters if each.lower() in _BODIES], _destinations(parameters)):
         if len(group) > 1:
             raise TypeError(
-                f"tool {name!r}: parameters {' and '.join(map(repr, group))} mean the same to a model; rename one"
+                f"tool {name!r}: parameters {' and '.join(map(repr, group))} look the same to a model; rename one"
             )
 
 

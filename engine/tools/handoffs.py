@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Handoff:
     """A persona that a prompt may be handed over to: `db.run(…, handoffs=[Handoff("billing", when="it is about money")])`.
 
-    `instructions` is the text of the persona, for one that the file does not have yet or that has another text there. `when`
-    tells the model when to hand over. `model` and `tools` are those that the persona works with, as `db.run` takes them
+    `instructions` is the text of the persona; it is needed if the database does not have the persona or has another
+    text. `when` tells the model when to hand over. `model` and `tools` are those of the persona, as in `db.run`
     (default: those of the prompt).
     """
 
@@ -32,7 +32,7 @@ class Handoff:
 
     def __post_init__(self) -> None:
         if not isinstance(self.persona, str) or not self.persona:
-            raise TypeError(f"Handoff: persona is the name of a persona, not {self.persona!r}")
+            raise TypeError(f"Handoff: persona must be the name of a persona, not {self.persona!r}")
 
 
 def handoffs_of(given: object) -> list[Handoff]:
@@ -41,11 +41,11 @@ def handoffs_of(given: object) -> list[Handoff]:
         return []
     given = _read(given)
     if isinstance(given, str | Handoff) or not isinstance(given, Iterable):
-        raise TypeError(f"handoffs is a list of engine.Handoff and names of personas, not {given!r:.60}")
+        raise TypeError(f"handoffs must be a list of engine.Handoff and names of personas, not {given!r:.60}")
     found = [Handoff(each) if isinstance(each, str) else each for each in given]
     for each in found:
         if not isinstance(each, Handoff):
-            raise TypeError(f"handoffs is a list of engine.Handoff and names of personas, not of {each!r:.60}")
+            raise TypeError(f"handoffs must be a list of engine.Handoff and names of personas, not of {each!r:.60}")
     return found
 
 

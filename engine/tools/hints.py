@@ -94,7 +94,7 @@ def _checked(hint: object, inside: tuple[object, ...]) -> Kind:
 
 def _of_class(hint: type, inside: tuple[object, ...]) -> Kind:
     if hint in inside:
-        raise UnsupportedHint(f"{hint.__name__} holds itself, which a schema of arguments cannot")
+        raise UnsupportedHint(f"{hint.__name__} contains itself, which is not possible in a schema of arguments")
     if issubclass(hint, enum.Enum):
         return _enum(hint)
     if typing.is_typeddict(hint):

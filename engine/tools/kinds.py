@@ -49,7 +49,7 @@ def shown(value: object) -> str:
 
 def wrong(place: str, words: str, value: object) -> WrongArgument:
     """The error for a value that is not `words`."""
-    return WrongArgument(f"{place} is {words}, not {shown(value)}")
+    return WrongArgument(f"{place} must be {words}, not {shown(value)}")
 
 
 def json_of(text: str, place: str, words: str) -> object:
@@ -57,7 +57,7 @@ def json_of(text: str, place: str, words: str) -> object:
     try:
         return parsed(text)
     except ValueError:
-        raise WrongArgument(f"{place} is {words}, as JSON; {shown(text)} is none") from None
+        raise WrongArgument(f"{place} must be {words}, as JSON, not {shown(text)}") from None
 
 
 def parsed(text: str) -> object:
@@ -106,7 +106,7 @@ def _number(value: object, place: str) -> float:
     try:
         number = float(value)
     except OverflowError:
-        raise WrongArgument(f"{place} is a number; {shown(value)} is too large for one") from None
+        raise WrongArgument(f"{place} must be a number; {shown(value)} is too large") from None
     if not math.isfinite(number):
         raise wrong(place, "a number", value)
     return number
@@ -230,7 +230,7 @@ def record(fields: dict[str, Kind], required: Collection[str], build: Callable[[
         if not isinstance(value, dict):
             raise wrong(place, words, value)
         if unknown := sorted(value.keys() - fields.keys()):
-            raise WrongArgument(f"{place} is {words}; it has no {shown(unknown[0])}")
+            raise WrongArgument(f"{place} must be {words}; it has no {shown(unknown[0])}")
         given = {key: fields[key].make(each, f"{place}.{key}") for key, each in value.items()}
         for key in required:
             if key not in given:

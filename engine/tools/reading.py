@@ -68,7 +68,7 @@ def _arguments(
     texts: dict[str, str] = {}
     for name, value in attributes.items():
         if name not in names:
-            raise WrongArgument(f"there is no argument {shown(name)}; {_listed(tool)}")
+            raise WrongArgument(f"no such argument: {shown(name)}; {_listed(tool)}")
         texts[names[name]] = value if isinstance(value, str) else to_json(value)
     if path is not None:
         texts[_meant(tool, names, "path", ("path",))] = path
@@ -79,7 +79,7 @@ def _arguments(
         if given is not None:
             return given
         if tool.body is None or tool.body in texts:
-            raise WrongArgument(f"it takes no text between its tags; {_listed(tool)}")
+            raise WrongArgument(f"no text is allowed between its tags; {_listed(tool)}")
         texts[tool.body] = body
     elif body is not None and tool.body and tool.body not in texts and tool.parameters[tool.body].kind.is_text:
         texts[tool.body] = body
@@ -113,8 +113,8 @@ def _meant(tool: Called, names: Mapping[str, str], said: str, among: tuple[str, 
     for name in among:
         if name in names:
             return names[name]
-    raise WrongArgument(f"there is no argument '{said}'; {_listed(tool)}")
+    raise WrongArgument(f"no such argument: '{said}'; {_listed(tool)}")
 
 
 def _listed(tool: Called) -> str:
-    return f"there are {', '.join(tool.parameters)}" if tool.parameters else "it takes none"
+    return f"the arguments are {', '.join(tool.parameters)}" if tool.parameters else "it takes none"

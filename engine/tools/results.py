@@ -39,7 +39,7 @@ class Picture:
 class Entry:
     """An entry of the run that a tool returns, alone or in a list, such as known://orders/A1.
 
-    It is stored with the result. `visibility` is visible, summarized or archived (None: that of its scheme).
+    It is stored together with the result. `visibility` is visible, summarized or archived (None: the default of its scheme).
     """
 
     path: str
@@ -70,7 +70,7 @@ def parts_of(value: object, tool: str) -> Parts:
             lines.append(f"[picture: {path}]")
         elif isinstance(each, Entry):
             if not isinstance(each.path, str) or not isinstance(each.body, str):
-                raise TypeError("Entry: its path and its body are texts")
+                raise TypeError("Entry: path and body must be texts")
             lines.append(f"[entry: {each.path}]")
         else:
             lines.append(result_text(each, _MOST_PART))

@@ -161,9 +161,7 @@ class ToolTables:
             if self._is_over:
                 raise Conflict(_OVER)
             if self._db.in_transaction:
-                raise Conflict(
-                    "context.db: use it outside of the transaction that is open; it is stored in one of its own"
-                )
+                raise Conflict("context.db: a transaction is open; use context.db outside of it")
             if len(self._steps) >= _MOST_STEPS:
                 raise Overflow(f"context.db: {_MOST_STEPS:,} statements at most; write several rows by execute_many")
             yield

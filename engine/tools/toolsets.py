@@ -18,10 +18,10 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 @dataclass(frozen=True)
 class Toolset:
-    """Functions that are given and named together: `engine.open(…, tools=[Toolset("billing", [refund, invoice])])`.
+    """Functions that are used together under one name: `engine.open(…, tools=[Toolset("billing", [refund, invoice])])`.
 
-    `when` is a select: models are told of the set only while its first value is true, with `:run` as the name of the run.
-    It is asked before each turn. Raises `ValueError` for what is no name.
+    `when` is a select, which is run before each turn with `:run` as the name of the run. Models see the tools only if
+    its first value is true. Raises `ValueError` for an invalid name.
     """
 
     name: str
@@ -30,11 +30,13 @@ class Toolset:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise ValueError(f"toolset {self.name!r}: a name is of letters, digits, _ and -, and begins with a letter")
+            raise ValueError(
+                f"toolset {self.name!r}: the name must consist of letters, digits, _ and -, and begin with a letter"
+            )
         if callable(self.tools) or isinstance(self.tools, str):
-            raise TypeError(f"toolset {self.name!r}: tools is a list of functions, not {self.tools!r}")
+            raise TypeError(f"toolset {self.name!r}: tools must be a list of functions, not {self.tools!r}")
         if self.when is not None and not isinstance(self.when, str):
-            raise TypeError(f"toolset {self.name!r}: when is a select as text, not {self.when!r}")
+            raise TypeError(f"toolset {self.name!r}: when must be a select as text, not {self.when!r}")
         object.__setattr__(self, "tools", tuple(self.tools))
 
 
@@ -55,5 +57,5 @@ def listed(chosen: object) -> list[Any]:
     if isinstance(chosen, str):  # as the option has it: names with commas between
         return [name.strip() for name in chosen.split(",") if name.strip()]
     if callable(chosen) or isinstance(chosen, Toolset) or not isinstance(chosen, Iterable):
-        raise TypeError(f"tools is a list of functions, toolsets and names, not {chosen!r}")
+        raise TypeError(f"tools must be a list of functions, toolsets and names, not {chosen!r}")
     return list(chosen)

@@ -33,7 +33,7 @@ def exporter_to(endpoint: str | None) -> SpanExporter:
     except ModuleNotFoundError:
         missing = True
     if missing:
-        raise EngineError("OpenTelemetry is not installed; pip install 'engine[otel]' brings it")
+        raise EngineError("OpenTelemetry is not installed; to install it: pip install 'engine[otel]'")
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
     return OTLPSpanExporter(endpoint=None if endpoint is None else _url(endpoint))
@@ -42,7 +42,9 @@ def exporter_to(endpoint: str | None) -> SpanExporter:
 def _url(endpoint: str) -> str:
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ValidationError(f"{endpoint!r} is not the address of a collector; give one such as http://localhost:4318")
+        raise ValidationError(
+            f"{endpoint!r} is not the address of a collector; write for example http://localhost:4318"
+        )
     return endpoint if parts.path.strip("/") else endpoint.rstrip("/") + _PATH
 
 

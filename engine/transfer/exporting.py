@@ -89,9 +89,7 @@ def _refuse_driven(connection: apsw.Connection, runs: Iterable[int]) -> None:
         (numbers,),
     ).get
     if busy is not None:
-        raise Conflict(
-            f"run {busy}: is still working, or a command of it still runs; stop that first: engine abort {busy}"
-        )
+        raise Conflict(f"run {busy}: it or one of its commands still works; stop it first: engine abort {busy}")
 
 
 class _Written:

@@ -74,7 +74,7 @@ def _folder(db: Store, root: str) -> str:
     if not Path(folder).is_dir():
         raise NotFound(f"{root}: no such folder")
     if db.value("select 1 from projects where root = ?", (folder,)):
-        raise Conflict(f"{root}: other runs of {db.path} work in this folder; import the run without a folder")
+        raise Conflict(f"{root}: other runs of {db.path} already work in this folder; leave out --root")
     return folder
 
 

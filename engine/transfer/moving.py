@@ -69,6 +69,6 @@ def _purge_same(db: Store, run: str, digest: str, target: Store) -> None:
             now = hashlib.sha256(b"".join(lines_of(db.connection, run))).hexdigest()
         if now != digest:
             raise Conflict(
-                f"run {run}: changed while it was moved, so it is in both files now, {db.path} and {target.path}"
+                f"run {run}: changed while it was moved, so it is now in both files, {db.path} and {target.path}"
             )
         db.insert("verb_purge_tree", run=run)

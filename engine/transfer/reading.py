@@ -71,7 +71,7 @@ class RunFile:
             yield number, row
         if row != {"end": whole.hexdigest()} or self._file.read(1):
             raise ValidationError(
-                f"{self.path}: is damaged: its content and the checksum in its last line differ; export it again"
+                f"{self.path}: is damaged: its content does not match its checksum; export the run again"
             )
 
     def lines(self) -> Iterator[bytes]:

@@ -32,7 +32,7 @@ def write_run(db: Store, run: str, path: str | PathLike[str]) -> str:
         if place.exists():
             with place.open("rb") as file:
                 if file.read(len(_BEGINNING)) != _BEGINNING:
-                    raise Conflict(f"{path}: is a file, and no exported run; choose another path")
+                    raise Conflict(f"{path}: already exists, and is not an exported run; choose another path")
         replace_file(place, data, 0o600)
     return hashlib.sha256(data).hexdigest()
 

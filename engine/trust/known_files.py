@@ -164,10 +164,10 @@ def admit_agreed(connection: apsw.Connection, path: Path, agreed: Sequence[Act])
     Raises `EngineError` (500) where that cannot be kept.
     """
     if acts_in(connection) != list(agreed):
-        raise Conflict(f"{path}: has changed since it was shown; look at it again")
+        raise Conflict(f"{path}: has changed since it was shown; check it again")
     if not _adopt(connection, path):
         raise EngineError(
-            f"{_notes()}: cannot be written, so nothing is trusted; set XDG_STATE_HOME to a folder that can"
+            f"{_notes()}: cannot be written, so nothing is trusted; set XDG_STATE_HOME to a writable folder"
         )
 
 

@@ -66,7 +66,7 @@ class Policy:
     def expect_host(self, host: str) -> None:
         """Raise `WebFailure` (permission) for a host that the setting `web_hosts` does not name."""
         if self.hosts and not any(fnmatchcase(host, pattern) for pattern in self.hosts):
-            raise WebFailure("permission", f"{host} is not among the hosts that may be read (setting web_hosts)")
+            raise WebFailure("permission", f"{host} may not be read; the setting web_hosts lists the allowed hosts")
 
     def expect_address(self, host: str, address: str, port: int) -> None:
         """Raise `WebFailure` (permission) where `address`, to which `host` was resolved, may not be reached on `port`."""
@@ -75,9 +75,9 @@ class Policy:
             return
         if not is_public(found):
             said = host if host == address else f"{host} ({address})"
-            raise WebFailure("permission", f"{said} is not a public address; ENGINE_WEB_ALLOW can allow it")
+            raise WebFailure("permission", f"{said} is not a public address; to allow it, set ENGINE_WEB_ALLOW")
         if port not in PORTS:
-            raise WebFailure("permission", f"{host}: port {port} is not 80 or 443; ENGINE_WEB_ALLOW can allow it")
+            raise WebFailure("permission", f"{host}: port {port} is not 80 or 443; to allow it, set ENGINE_WEB_ALLOW")
 
 
 def is_public(address: _Address) -> bool:
@@ -104,6 +104,6 @@ def _exception(word: str) -> Allowed:
     except ValueError:
         if not name or "/" in name or "*" in name or ":" in name or (port or 0) > 65535:
             raise ValidationError(
-                f"ENGINE_WEB_ALLOW: {word!r} is neither a host nor a network; give words such as 10.0.0.0/8 or wiki:8080"
+                f"ENGINE_WEB_ALLOW: {word!r} is not a host or a network; write for example 10.0.0.0/8 or wiki:8080"
             ) from None
         return Allowed(name, None, port)

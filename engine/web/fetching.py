@@ -117,7 +117,7 @@ def _check(url: httpx2.URL, policy: Policy) -> None:
     if url.scheme not in ("http", "https") or not url.host:
         raise WebFailure("permission", f"{str(url)[:200]!r} is not a web address: only http and https are read")
     if url.userinfo:
-        raise WebFailure("permission", f"{url.host}: an address with a user name or a password is not read")
+        raise WebFailure("permission", f"{url.host}: addresses with a user name or a password are not allowed")
     if len(str(url)) > _LONGEST_URL:
         raise WebFailure("validation", f"{url.host}: an address of more than {_LONGEST_URL} characters is not read")
     if not 0 < (url.port or 80) < 65536:
@@ -137,7 +137,7 @@ def _told(url: httpx2.URL, deadline: Deadline) -> Iterator[None]:
     except httpcore2.TimeoutException as error:
         raise WebFailure("timeout", f"{url.host} gave no answer within {deadline.seconds:g} s") from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError, zlib.error) as error:
-        raise WebFailure("unreachable", f"{url.host} gave no proper answer ({str(error)[:200]})") from error
+        raise WebFailure("unreachable", f"{url.host} gave an invalid answer ({str(error)[:200]})") from error
 
 
 @contextmanager
@@ -212,7 +212,7 @@ def _body(url: httpx2.URL, headers: httpx2.Headers, stream: Iterable[bytes], siz
         raise too_large
     packing = headers.get("content-encoding", "").strip().lower()
     if packing not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise WebFailure("unsupported", f"{url} is packed as {packing!r}, which cannot be read")
+        raise WebFailure("unsupported", f"{url} is compressed as {packing!r}, which cannot be read")
     read = _at_most(size, stream, too_large)
     return b"".join(_at_most(size, read if packing in ("", "identity") else _unpacked(read, packing), too_large))
 

@@ -45,7 +45,9 @@ def read(answer: Answer, deadline: Deadline, size: int) -> Page:
         raise WebFailure("unsupported", f"{answer.url} {failure}{hint}")
     text = (reply["text"] or "").strip()
     if not text:
-        raise WebFailure("unsupported", f"{answer.url} has no text; it may be made by scripts, which are not run")
+        raise WebFailure(
+            "unsupported", f"{answer.url} has no text; perhaps scripts make its text, but scripts are not run"
+        )
     if len(text.encode(errors="replace")) > size:
         raise too_large
     return Page(text.encode(errors="replace").decode(), one_line(reply["title"]), one_line(reply["date"]))

@@ -68,14 +68,12 @@ def _ask_searxng(query: str, engine: str, limits: Limits, policy: Policy, deadli
         found = json.loads(answer.body or b"")["results"]
     except WebFailure as failure:
         if failure.outcome == "status:403":
-            raise WebFailure(
-                "status:403", f"{engine} refuses: its settings have to list json under search.formats"
-            ) from None
+            raise WebFailure("status:403", f"{engine} refused; add json to search.formats in its settings") from None
         raise
     except httpx2.InvalidURL as error:
         raise WebFailure("validation", f"search_engine {engine!r} is not the address of a SearXNG ({error})") from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise WebFailure("unreachable", f"{engine} gave no results as JSON; is it a SearXNG?") from error
+        raise WebFailure("unreachable", f"{engine} returned no JSON; check that it is a SearXNG") from error
     return found if isinstance(found, list) else []
 
 
@@ -98,5 +96,5 @@ def _ask_ddgs(query: str, count: int, deadline: Deadline) -> list[Any]:
     except DDGSException as error:
         if "no results" in str(error).lower():
             return []
-        raise WebFailure("unreachable", f"the search engines cannot be asked ({str(error)[:200]})") from error
+        raise WebFailure("unreachable", f"the search engines cannot be reached ({str(error)[:200]})") from error
     return list(found)

@@ -130,7 +130,7 @@ def find(db: Handle, given: str | os.PathLike[str], root: Path | None) -> Source
     name = os.fspath(given)
     if "\n" in name:
         raise ValidationError(
-            "a workflow is given by its name or its file, not by its text; write the text to a file that ends in "
+            "give the name or the file of a workflow, not its text; write the text to a file that ends in "
             f"{', '.join(SYNTAXES)}"
         )
     if Path(name).suffix in SYNTAXES or os.sep in name:
@@ -150,7 +150,7 @@ def of_file(place: Path) -> Source:
     """
     syntax = SYNTAXES.get(place.suffix)
     if syntax is None:
-        raise ValidationError(f"{str(place)!r}: a workflow is a file that ends in {', '.join(SYNTAXES)}")
+        raise ValidationError(f"{str(place)!r}: the name of a workflow file must end in {', '.join(SYNTAXES)}")
     try:
         real = Path(os.path.realpath(place, strict=True))
         with held_folder(real.parent) as folder, open_regular(real.name, folder) as file:
@@ -188,7 +188,7 @@ def start(
     """
     check_options(options)
     if options.get("fork") is not None or options.get("at") is not None:
-        raise ValidationError("a workflow begins a run of its own; leave fork and at out")
+        raise ValidationError("a workflow starts new runs; leave out fork and at")
     root = options.get("root")
     place = None
     if root is not None:
@@ -249,7 +249,7 @@ def _as_json(variables: Mapping[str, Any]) -> str:
         told = {name: storable(value) if isinstance(value, str) else value for name, value in variables.items()}
         return json.dumps(told, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ValidationError(f"variables: {error}; give each a text") from error
+        raise ValidationError(f"variables: {error}; give each variable a text") from error
 
 
 def _keep(db: Handle, source: Source, place: Path | None) -> int:

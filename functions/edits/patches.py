@@ -86,7 +86,7 @@ def patch_apply(current: str | None, change: str | None) -> str | None:
 def _change(row: Any) -> Change:
     hunks = [Hunk(list(each["at"]), each["line"], bool(each["end"]), list(each["lines"])) for each in row["hunks"]]
     if not all(isinstance(line, str) for hunk in hunks for line in (*hunk.lines, *hunk.at)):
-        raise TypeError("a line is not text")
+        raise TypeError("a line must be text")
     return Change(str(row["action"]), str(row["path"]), row["to"], hunks)
 
 

@@ -71,5 +71,5 @@ def grammar_of(tools: str | None) -> Grammar:
         return Grammar(DEFAULT_TOOLS)
     names = json.loads(tools)
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-        raise ValueError("the tools are not a JSON array of names")
+        raise ValueError("tools must be a JSON array of names")
     return Grammar(tuple(name.lower() for name in names))

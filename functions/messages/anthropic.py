@@ -37,7 +37,7 @@ def read(messages: Sequence[Any]) -> Iterator[Item]:
         elif role == "system":
             yield System(at, texts(content, f"{at}.content", _TEXT))
         else:
-            raise wrong(at, f"the role {shown(role)} is not known; there are user, assistant and system")
+            raise wrong(at, f"the role {shown(role)} is unknown; the roles are user, assistant and system")
 
 
 def _of_user(content: Any, at: str) -> Iterator[Item]:

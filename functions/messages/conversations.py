@@ -39,7 +39,7 @@ def messages_read(messages: str | None, form: str | None) -> str | None:
     system = given.get("system") if isinstance(given, dict) else None
     listed = given.get("messages") if isinstance(given, dict) else given
     if not isinstance(listed, list) or not listed:
-        raise ValidationError("messages: is not a list with messages; nothing was imported")
+        raise ValidationError("messages: must be a list of messages; nothing was imported")
     head = [{"role": "system", "content": system}] if system else []
     chosen = form or _form_of(listed)
     items = _items_of(chosen, head, listed)
@@ -64,7 +64,7 @@ def _items_of(form: str, head: list[Any], listed: list[Any]) -> Iterator[Item]:
 
 def _check_form(form: str) -> None:
     if form not in _FORMS:
-        raise ValidationError(f"form {form!r}: not known; the forms are {', '.join(_FORMS)}")
+        raise ValidationError(f"form {form!r}: unknown; the forms are {', '.join(_FORMS)}")
 
 
 def _form_of(messages: list[Any]) -> str:
@@ -152,7 +152,7 @@ class _Folded:
         for call_id, (_, at) in self._open.items():
             raise wrong(at, f"the call {call_id[:60]!r} has no result")
         if not self.prompts:
-            raise ValidationError("messages: none of them is of the user; nothing was imported")
+            raise ValidationError("messages: no message is from the user; nothing was imported")
 
 
 def _conversation(items: Iterable[Item]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def wrong(at: str, what: str) -> ValidationError:
 def an_object(value: Any, at: str) -> Mapping[str, Any]:
     """`value` as a JSON object."""
     if not isinstance(value, Mapping):
-        raise wrong(at, f"is {_kind(value)}, not an object")
+        raise wrong(at, f"must be an object, not {_kind(value)}")
     return value
 
 
@@ -81,14 +81,14 @@ def a_list(value: Any, at: str) -> Sequence[Any]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise wrong(at, f"is {_kind(value)}, not a list")
+        raise wrong(at, f"must be a list, not {_kind(value)}")
     return value
 
 
 def a_text(value: Any, at: str) -> str:
     """`value` as a text that the file can hold."""
     if not isinstance(value, str):
-        raise wrong(at, f"is {_kind(value)}, not a text")
+        raise wrong(at, f"must be a text, not {_kind(value)}")
     if len(value) > RESPONSE_CHARACTERS:
         raise wrong(at, f"has more than {RESPONSE_CHARACTERS:,} characters")
     return _clean_text(value)

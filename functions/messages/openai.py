@@ -51,7 +51,7 @@ def _item(message: Mapping[str, Any], at: str) -> Item:
         case "tool":
             called = a_text(message.get("tool_call_id"), f"{at}.tool_call_id")
             return Returned(at, called, texts(content, f"{at}.content", _TEXT))
-    raise wrong(at, f"the role {shown(role)} is not known; there are system, developer, user, assistant and tool")
+    raise wrong(at, f"the role {shown(role)} is unknown; the roles are system, developer, user, assistant and tool")
 
 
 def _call(call: Mapping[str, Any], at: str) -> Call:

@@ -42,7 +42,7 @@ def read(messages: Sequence[Any]) -> Iterator[Item]:
         elif kind == "response":
             yield _of_response(parts, at)
         else:
-            raise wrong(at, f"the kind {shown(kind)} is not known; there are request and response")
+            raise wrong(at, f"the kind {shown(kind)} is unknown; the kinds are request and response")
 
 
 def _of_request(part: Mapping[str, Any], at: str) -> Item:

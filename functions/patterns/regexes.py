@@ -31,7 +31,7 @@ class Limited:
         self._compiled: Any = None
         self._key = Key("regex", source, flags)
         if len(source) > REGEX_CHARACTERS:
-            self._invalid = f"regex has {len(source)} characters, the limit is {REGEX_CHARACTERS}: use a shorter one"
+            self._invalid = f"regex has {len(source)} characters, but at most {REGEX_CHARACTERS} are allowed"
         elif math.prod(int(count[:9]) or 1 for count in _COUNT.findall(source)) > _MAXIMUM_REPEATS:
             self._invalid = f"regex {source!r} repeats too often: use smaller counts"
 

@@ -117,18 +117,18 @@ class _Check:
         if len(kinds) == 1:  # the one that was meant says more
             yield from self.faults(kinds[0], value, place)
         else:
-            yield Fault(place, f"fits none of the {len(schema['anyOf'])} that it may be, not {shown(value)}")
+            yield Fault(place, f"fits none of the {len(schema['anyOf'])} allowed forms: {shown(value)}")
 
     def one_of(self, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
         fitting = sum(self.fits(each, value) for each in schema["oneOf"])
         if fitting == 0:
             yield from self.any_of({"anyOf": schema["oneOf"]}, value, place)
         elif fitting > 1:
-            yield Fault(place, f"fits {fitting} of those of which it may be one, not {shown(value)}")
+            yield Fault(place, f"must fit one of the allowed forms, but fits {fitting}: {shown(value)}")
 
     def negated(self, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
         if self.fits(schema["not"], value):
-            yield Fault(place, f"is what it must not be: {shown(value)}")
+            yield Fault(place, f"has a forbidden form: {shown(value)}")
 
     def condition(self, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
         branch = "then" if self.fits(schema["if"], value) else "else"
@@ -199,26 +199,26 @@ class _Check:
         if isinstance(value, list):
             found, least = sum(self.fits(schema["contains"], each) for each in value), schema.get("minContains", 1)
             if found < least or found > schema.get("maxContains", found):
-                yield Fault(place, f"holds {found} of the items that it shall hold")
+                yield Fault(place, f"contains {found} matching items, too few or too many")
 
 
 def _type(_check: _Check, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if not any(_is_kind(kind, value) for kind in kinds):
-        yield Fault(place, f"is {' or '.join(_KINDS[kind] for kind in kinds)}, not {shown(value)}")
+        yield Fault(place, f"must be {' or '.join(_KINDS[kind] for kind in kinds)}, not {shown(value)}")
 
 
 def _enum(_check: _Check, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
     if not any(equal(each, value) for each in schema["enum"]):
         yield Fault(
             place,
-            f"is one of {', '.join(map(shown, schema['enum'][:10]))}{_more(schema['enum'], 10)}, not {shown(value)}",
+            f"must be one of {', '.join(map(shown, schema['enum'][:10]))}{_more(schema['enum'], 10)}, not {shown(value)}",
         )
 
 
 def _const(_check: _Check, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
     if not equal(schema["const"], value):
-        yield Fault(place, f"is {shown(schema['const'])}, not {shown(value)}")
+        yield Fault(place, f"must be {shown(schema['const'])}, not {shown(value)}")
 
 
 def _pattern(_check: _Check, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
@@ -236,12 +236,12 @@ def _format(_check: _Check, schema: Schema, value: Any, place: str) -> Iterator[
     try:
         reader(value)
     except ValueError:
-        yield Fault(place, f"is a {schema['format']}, not {shown(value)}")
+        yield Fault(place, f"must be a {schema['format']}, not {shown(value)}")
 
 
 def _unique(_check: _Check, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
     if isinstance(value, list) and schema["uniqueItems"] and len({hashed(each) for each in value}) < len(value):
-        yield Fault(place, "holds an item twice")
+        yield Fault(place, "contains an item twice")
 
 
 def _multiple(_check: _Check, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
@@ -249,7 +249,7 @@ def _multiple(_check: _Check, schema: Schema, value: Any, place: str) -> Iterato
         return
     step = schema["multipleOf"]
     if not _is_multiple(value, step):
-        yield Fault(place, f"is a multiple of {step}, not {shown(value)}")
+        yield Fault(place, f"must be a multiple of {step}, not {shown(value)}")
 
 
 def _is_multiple(value: float, step: float) -> bool:
@@ -266,7 +266,7 @@ def _size(
 ) -> Callable[..., Iterator[Fault]]:
     def rule(_check: _Check, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
         if isinstance(value, kind) and too(len(value), schema[keyword]):  # type: ignore[arg-type]
-            yield Fault(place, f"has at {word} {schema[keyword]} {unit}, not {len(value)}")  # type: ignore[arg-type]
+            yield Fault(place, f"must have at {word} {schema[keyword]} {unit}, not {len(value)}")  # type: ignore[arg-type]
 
     return rule
 
@@ -274,7 +274,7 @@ def _size(
 def _bound(keyword: str, breaks: Callable[[Any, Any], bool], word: str) -> Callable[..., Iterator[Fault]]:
     def rule(_check: _Check, schema: Schema, value: Any, place: str) -> Iterator[Fault]:
         if _is_kind("number", value) and breaks(value, schema[keyword]):
-            yield Fault(place, f"is {word} {schema[keyword]}, not {shown(value)}")
+            yield Fault(place, f"must be {word} {schema[keyword]}, not {shown(value)}")
 
     return rule
 

@@ -46,17 +46,15 @@ def schema_error(schema: str | None) -> str | None:
     if schema is None:
         return None
     if len(schema) > MOST_CHARACTERS:
-        return f"has {len(schema):,} characters, the most is {MOST_CHARACTERS:,}"
+        return f"has {len(schema):,} characters, but at most {MOST_CHARACTERS:,} are allowed"
     try:
         parsed = value_of(schema)
     except NoValue as error:
         return str(error)
     if not isinstance(parsed, dict):
-        return 'is a JSON Schema such as {"type": "object"}, not ' + shown(parsed)
+        return 'must be a JSON Schema such as {"type": "object"}, not ' + shown(parsed)
     fault = next(_faults(parsed), None)
-    return (
-        None if fault is None else f"is no JSON Schema that answers can be checked against: {fault.place} {fault.said}"
-    )
+    return None if fault is None else f"is not a usable JSON Schema: {fault.place} {fault.said}"
 
 
 def _faults(root: Schema) -> Iterator[Fault]:
@@ -68,7 +66,7 @@ def _faults(root: Schema) -> Iterator[Fault]:
         if isinstance(schema, bool) or id(schema) in seen:
             continue
         if not isinstance(schema, dict):
-            yield Fault(place, f"is a schema, not {shown(schema)}")
+            yield Fault(place, f"must be a schema, not {shown(schema)}")
             return
         seen.add(id(schema))
         yield from _own_faults(root, schema, place)
@@ -108,16 +106,16 @@ def _reference_faults(root: Schema, schema: dict[str, Any], place: str) -> Itera
     while isinstance(schema, dict) and "$ref" in schema:
         reference = schema["$ref"]
         if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
-            yield Fault(place, f"is {shown(reference)}; nothing is loaded: put it into $defs, as #/$defs/NAME")
+            yield Fault(place, f"is {shown(reference)}; schemas are not loaded: put it into $defs, as #/$defs/NAME")
             return
         seen.append(id(schema))
         try:
             schema = target_of(root, reference)
         except (LookupError, ValueError, TypeError):
-            yield Fault(place, f"is {shown(reference)}, which is not there")
+            yield Fault(place, f"is {shown(reference)}, which does not exist")
             return
         if not isinstance(schema, dict | bool):
-            yield Fault(place, f"is {shown(reference)}, which is no schema")
+            yield Fault(place, f"is {shown(reference)}, which is not a schema")
         if id(schema) in seen:
             yield Fault(place, f"is {shown(reference)}, which refers to itself")
             return

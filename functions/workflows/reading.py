@@ -89,7 +89,7 @@ class _Reading:
             if not _VARIABLE.fullmatch(name):
                 self.problem(
                     given.key_lines[name],
-                    f"{what}: a name is 1 to 64 letters, digits, '_' and '-', and begins with no digit",
+                    f"{what}: a name must be 1 to 64 letters, digits, '_' and '-'; the first must not be a digit",
                 )
             if not self._is(value, "map", what):
                 continue
@@ -99,7 +99,7 @@ class _Reading:
                 self.problem(required.line, f"{what}: required is true or false, not {required.seen}")
             default = value.pairs.get("default")
             if default is not None and not default.is_text and default.kind != "null":
-                self.problem(default.line, f"{what}: default is a text, not {default.seen}")
+                self.problem(default.line, f"{what}: default must be a text, not {default.seen}")
             is_required = required is not None and required.text == "true"
             if is_required and default is not None:
                 self.notes.append({"line": default.line, "message": f"{what}: is required, so its default is not used"})
@@ -130,7 +130,7 @@ class _Reading:
             return {}
         name = self._text(value, what, "id", needed=True)
         if name and not _ID.fullmatch(name):
-            self.problem(value.pairs["id"].line, f"{what}: an id is {_ID_FORM}")
+            self.problem(value.pairs["id"].line, f"{what}: an id must be {_ID_FORM}")
         what = f"step {name[:64]!r}" if name else what
         self._fields(value, what, _STEP)
         return {
@@ -219,7 +219,7 @@ class _Reading:
         names: dict[str, int] = {}
         for each in given.items:
             if not each.is_text or not each.text.strip():
-                self.problem(each.line, f"{what}: {name} is a list of texts, and {each.seen} is none")
+                self.problem(each.line, f"{what}: {name} must be a list of texts, and {each.seen} is not a text")
             elif each.text in names:
                 self.problem(each.line, f"{what}: {name} has {each.text[:64]!r} twice")
             else:
@@ -232,13 +232,13 @@ class _Reading:
 
     def _check_tool(self, value: Located, what: str) -> None:
         if self._tools is not None and value.text not in self._tools:
-            self.problem(value.line, f"{what}: there is no tool {value.text[:64]!r}; there are {self._there}")
+            self.problem(value.line, f"{what}: there is no tool {value.text[:64]!r}; the tools are {self._there}")
 
     def _fields(self, value: Located, what: str, names: Collection[str]) -> None:
         for name in value.pairs:
             if name not in names:
                 line = value.key_lines[name]
-                self.problem(line, f"{what} has no field {name[:60]!r}; there are {', '.join(names)}")
+                self.problem(line, f"{what} has no field {name[:60]!r}; the fields are {', '.join(names)}")
 
     def _text(self, value: Located, what: str, name: str, *, needed: bool = False) -> str | None:
         """The text of a field, None where it is not there; what is needed must say something."""
@@ -249,7 +249,7 @@ class _Reading:
             if needed:
                 self.problem(given.line if given else value.line, f"{what}: {name} is missing")
             return None
-        self.problem(given.line, f"{what}: {name} is a text, not {given.seen}")
+        self.problem(given.line, f"{what}: {name} must be a text, not {given.seen}")
         return None
 
     def _whole(self, value: Located, what: str, name: str, most: int) -> int | None:
@@ -265,6 +265,6 @@ class _Reading:
         if value.kind == kind:
             return True
         self.problem(
-            value.line, f"{what} is {wanted or {'map': 'an object', 'list': 'a list'}[kind]}, not {value.seen}"
+            value.line, f"{what} must be {wanted or {'map': 'an object', 'list': 'a list'}[kind]}, not {value.seen}"
         )
         return False

@@ -28,4 +28,4 @@ def _names_of(tools: str) -> set[str]:
     try:
         return {str(name) for name in list(from_json(tools))}
     except (ValueError, TypeError) as error:
-        raise ValidationError(f"workflow_read: tools is a JSON array of names, not {tools[:80]!r}") from error
+        raise ValidationError(f"workflow_read: tools must be a JSON array of names, not {tools[:80]!r}") from error

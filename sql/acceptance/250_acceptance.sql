@@ -1,7 +1,8 @@
--- Acceptance: what the result of a prompt has to fulfil before it counts as done.
--- A prompt may bring criteria (accept), a command line whose exit code 0 accepts (accept_command), or both. Where its
--- loop would end at 200, the turn stays 'voting' and is verified (252): the command first, then a judge. A result that
--- is not accepted goes back to the model with the reasons, until the attempts are spent; the last one is kept.
+-- Acceptance: the result of a prompt is checked before the prompt counts as done.
+-- A prompt may have criteria (accept), a command line that accepts the result if it exits with 0 (accept_command), or
+-- both. If its loop would end at 200, the turn stays 'voting' and its result is checked (252): by the command first,
+-- then by a judge. If the result is not accepted, the model reads the reasons and tries again, until no attempts are
+-- left. The last result is kept.
 -- needs: nothing
 -- spec: @acceptance @acceptance_verdict
 
@@ -172,7 +173,7 @@ select
         'Not accepted, attempt ' || f.attempt || ' of ' || f.attempts || ': ' || f.reasons
         || case
             when f.broken or f.attempt >= f.attempts then ''
-            else char(10) || 'Mend what is missing, then end with <update status="200"> again.'
+            else char(10) || 'Fix this, then end with <update status="200"> again.'
         end
     end as told
 from _acceptance_findings as f

@@ -1,7 +1,7 @@
 -- Verification: the steps from a result to the verdict on it.
--- The driver inserts into _verify_turn as often as _next_steps says so. Each time what has ended gets its verdict, and the
--- next check begins; where none is left, the turn is judged. A command line is a command of the turn with the rights of
--- the model: policies, grants, yolo, the sandbox and whoever decides stand before it as before any other.
+-- The driver inserts into _verify_turn whenever _next_steps says so. Each time the check that has ended gets its
+-- verdict, and the next check begins. When no check is left, the turn is judged. A command line is a command of the
+-- turn with the rights of the model, so policies, grants, yolo, the sandbox and decisions apply to it.
 -- spec: @acceptance @acceptance_command
 
 -- views
@@ -52,9 +52,9 @@ end;
 create trigger _verify_turn__verify
 instead of insert on _verify_turn
 begin
-    select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': nothing to verify')
+    select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': has no result to check now')
     where not exists (select 1 from _held_turns as h join runs as r on r.id = h.run_id where r.alias = new.run);
-    select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     from _leases_in_force as l
     join runs as r on r.id = l.run_id
     where r.alias = new.run and l.token is not new.lease;
@@ -143,7 +143,7 @@ begin
         c.id,
         coalesce(
             v.outcome || ': ' || v.message,
-            'permission: The tool <' || c.action || '> is not open in this loop, so no command can check its result.'
+            'permission: The tool <' || c.action || '> is closed for this prompt, so no command can check its result.'
         )
     from commands as c
     left join vetoes as v on v.command_id = c.id

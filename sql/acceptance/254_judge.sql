@@ -1,6 +1,6 @@
 -- The judge: a run of role judge that sees the criteria, the result and what was changed, and says PASS or FAIL.
--- It is a child of the run whose result it judges, made with the effect that waits for it; its mode opens no tool that
--- acts. What it reads is fenced, its verdict is the first word of its response: nothing in a result can pass for either.
+-- It is a child of the run whose result it judges. Its mode has no tool that acts. The texts that it reads are
+-- fenced, and its verdict is the first word of its response, so no text in a result can forge a verdict.
 -- spec: @judge @fences
 
 -- views

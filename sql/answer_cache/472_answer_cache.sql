@@ -1,6 +1,6 @@
--- Answer cache: an answer that was given to nearly the same prompt in otherwise the same packet is given again.
--- It is off unless somebody asks for it. An answer is kept by its turn, whose response is not copied, and is served only
--- where that turn did nothing but answer. A hit stands in the record: the turn has the answer as its response and cost 0.
+-- Answer cache: a prompt that is nearly the same as an earlier one gets the earlier answer.
+-- The cache is off by default. It refers to the turn that gave the answer; the response is not copied. Only turns
+-- without other commands are cached. A hit is recorded: the turn has the answer as its response, and its cost is 0.
 -- needs: nothing
 -- spec: @answer_cache
 

@@ -93,22 +93,22 @@ create table if not exists schemes (
 insert into statuses (code, name, meaning) values
     (100, 'queued', 'waits in line'),
     (102, 'running', 'is being worked on'),
-    (200, 'done', 'came to its end'),
+    (200, 'done', 'ended'),
     (202, 'waiting', 'waits for a decision'),
-    (204, 'nothing to do', 'done, and nothing had to be done'),
+    (204, 'nothing to do', 'ended, because nothing had to be done'),
     (400, 'invalid', 'malformed'),
     (401, 'unauthorized', 'a key is missing or wrong'),
-    (403, 'rejected', 'a person said no, or it is not allowed'),
-    (404, 'not found', 'there is no such thing'),
-    (405, 'not allowed', 'that thing cannot be changed in this way'),
-    (406, 'not as asked', 'the answer does not have the form that was asked for'),
-    (409, 'conflict', 'the present state does not allow it'),
-    (413, 'too large', 'does not fit'),
+    (403, 'rejected', 'a person rejected it, or it is not allowed'),
+    (404, 'not found', 'it does not exist'),
+    (405, 'not allowed', 'it cannot be changed in this way'),
+    (406, 'not as asked', 'the answer does not match the schema'),
+    (409, 'conflict', 'the current state does not allow it'),
+    (413, 'too large', 'it is too large'),
     (415, 'unsupported', 'not text'),
-    (422, 'cannot be done', 'understood, and impossible'),
+    (422, 'cannot be done', 'the request is clear, but impossible'),
     (429, 'rate limit', 'too many requests'),
     (499, 'aborted', 'stopped before its end'),
-    (500, 'failed', 'broke'),
+    (500, 'failed', 'an error occurred'),
     (502, 'unreachable', 'the provider cannot be reached'),
     (503, 'unavailable', 'the provider is not ready'),
     (504, 'timeout', 'took too long')
@@ -116,12 +116,12 @@ on conflict (code) do update set name = excluded.name, meaning = excluded.meanin
 
 insert into modes (name, meaning) values
     ('ask', 'read only: no file is changed and no shell command is run'),
-    ('act', 'every tool is open'),
-    ('judge', 'of a run that judges a result: it only answers')
+    ('act', 'every tool may be used'),
+    ('judge', 'for a run that judges a result: it can only answer')
 on conflict (name) do update set meaning = excluded.meaning;
 
 insert into visibilities (name, meaning) values
-    ('archived', 'not in context; found again by path, pattern or text'),
+    ('archived', 'not in context; can be found by path, pattern or text'),
     ('summarized', 'path, header and summary are in context'),
     ('visible', 'the whole body is in context')
 on conflict (name) do update set meaning = excluded.meaning;
@@ -131,38 +131,38 @@ insert into states (name, status, meaning) values
     ('performing', 102, 'being dispatched'),
     ('proposed', 202, 'waits for a decision'),
     ('accepting', 202, 'accepted; vetoes are checked'),
-    ('accepted', 102, 'accepted; its effect is pending or under way'),
+    ('accepted', 102, 'accepted; its effect waits or runs'),
     ('streaming', 102, 'its body is still growing'),
     ('resolved', 200, 'done'),
     ('cancelled', 499, 'stopped before its end'),
-    ('failed', null, 'the outcome says why')
+    ('failed', null, 'failed; the outcome says why')
 on conflict (name) do update set status = excluded.status, meaning = excluded.meaning;
 
 insert into outcomes (name, status, strikes, meaning) values
-    ('not_found', 404, 0, 'nothing is there'),
-    ('conflict', 409, 0, 'the text or the state is not as expected'),
-    ('retry', 400, 0, 'the tool asks to be called in another way'),
-    ('duplicate', 409, 0, 'the same is there already'),
+    ('not_found', 404, 0, 'the target does not exist'),
+    ('conflict', 409, 0, 'the text or the state is different from what was expected'),
+    ('retry', 400, 0, 'the tool must be called in another way'),
+    ('duplicate', 409, 0, 'the same entry already exists'),
     ('aborted', 499, 0, 'a command before it failed'),
-    ('rejected', 403, 0, 'a person said no'),
+    ('rejected', 403, 0, 'a person rejected it'),
     ('cancelled', 499, 0, 'the loop was aborted'),
-    ('repeated', 409, 1, 'the same was done too often in this loop'),
-    ('blocked', 409, 0, 'a behavioural thread forbids it now'),
-    ('blocked_again', 409, 1, 'a behavioural thread forbade the same twice before in this loop'),
-    ('readonly', 403, 1, 'the file may be read only'),
+    ('repeated', 409, 1, 'the same command was repeated too often in this loop'),
+    ('blocked', 409, 0, 'a thread blocks it now'),
+    ('blocked_again', 409, 1, 'a thread has already blocked it twice in this loop'),
+    ('readonly', 403, 1, 'the file may only be read'),
     ('permission', 403, 1, 'the writer may not do this'),
     ('validation', 400, 1, 'malformed'),
-    ('method_not_allowed', 405, 1, 'this kind of entry cannot be changed so'),
+    ('method_not_allowed', 405, 1, 'this kind of entry cannot be changed in this way'),
     ('overflow', 413, 1, 'too large'),
     ('unsupported', 415, 1, 'not text'),
     ('exit', 500, 0, 'the process ended with an exit code other than 0'),
     ('timeout', 504, 1, 'the process took too long'),
-    ('child', 500, 0, 'the run that it was delegated to ended without success; its status is told'),
-    ('interrupted', 499, 0, 'the engine was stopped while it ran; whether it finished is unknown'),
-    ('unparsed', 422, 0, 'the response held something that could not be read'),
-    ('truncated', 422, 1, 'the response was cut off inside it'),
+    ('child', 500, 0, 'the child run ended without success; its status follows'),
+    ('interrupted', 499, 0, 'the engine was stopped during the command; nobody knows whether it finished'),
+    ('unparsed', 422, 0, 'a part of the response could not be read'),
+    ('truncated', 422, 1, 'the response was cut off inside this command'),
     ('status', 500, 1, 'an HTTP status follows'),
-    ('error', 500, 1, 'broke')
+    ('error', 500, 1, 'an error occurred')
 -- what strikes is a person's to change
 on conflict (name) do update set status = excluded.status, meaning = excluded.meaning;
 
@@ -190,10 +190,10 @@ insert into writer_tiers (name, rank) values
 on conflict (name) do update set rank = excluded.rank;
 
 insert into categories (name, meaning) values
-    ('data', 'what the model works with: <summary> and <visible>'),
-    ('logging', 'what happened: <log>'),
-    ('unknown', 'open questions: <unknowns>'),
-    ('prompt', 'the task: <prompt>, older ones in <log>'),
+    ('data', 'files, notes and results, shown in <summary> and <visible>'),
+    ('logging', 'what happened, shown in <log>'),
+    ('unknown', 'open questions, shown in <unknowns>'),
+    ('prompt', 'the task, shown in <prompt>; earlier prompts are in <log>'),
     ('audit', 'kept for people, never shown to the model')
 on conflict (name) do update set meaning = excluded.meaning;
 
@@ -201,23 +201,26 @@ insert into schemes (
     name, category, default_scope, default_visibility, writable_by, model_visible, searchable, gated, meaning
 ) values
     ('file', 'data', 'project', 'archived', '["model","plugin"]', 1, 1, 0, 'a file of the project (a path without scheme)'),
-    ('known', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 1, 'one fact that the model keeps'),
+    ('known', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 1, 'a fact that the model has noted'),
     ('skill', 'data', 'project', 'visible', '["model","plugin"]', 1, 1, 0, 'a skill, or one of its files'),
-    ('rule', 'data', 'project', 'archived', '["client"]', 1, 0, 0, 'a rule of a domain'),
+    ('rule', 'data', 'project', 'archived', '["client"]', 1, 0, 0, 'a rule'),
     ('http', 'data', 'run', 'summarized', '["model","plugin"]', 1, 1, 0, 'a page'),
     ('https', 'data', 'run', 'summarized', '["model","plugin"]', 1, 1, 0, 'a page'),
     ('mcp', 'data', 'run', 'summarized', '["plugin"]', 1, 1, 0, 'a resource of an MCP server'),
-    ('sh', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 0, 'output of a shell command, one entry a channel'),
-    ('env', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 0, 'output of a reading command, one entry a channel'),
-    ('subtask', 'data', 'run', 'archived', '["plugin"]', 1, 0, 0, 'what came of a subtask: its answer, its log'),
-    ('execute', 'data', 'run', 'archived', '["plugin"]', 1, 0, 0, 'what came of an execute: its answer, its log'),
-    ('patch', 'data', 'run', 'archived', '["plugin"]', 1, 0, 0, 'accepted edits of this run, or of one below it'),
+    ('sh', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 0, 'an output of a shell command: one entry for '
+        || 'stdout, one for stderr'),
+    ('env', 'data', 'run', 'summarized', '["model","plugin"]', 1, 0, 0, 'an output of a command of the tool env: '
+        || 'one entry for stdout, one for stderr'),
+    ('subtask', 'data', 'run', 'archived', '["plugin"]', 1, 0, 0, 'the answer and the log of a subtask'),
+    ('execute', 'data', 'run', 'archived', '["plugin"]', 1, 0, 0, 'the answer and the log of an execute'),
+    ('patch', 'data', 'run', 'archived', '["plugin"]', 1, 0, 0, 'accepted edits of this run or a child run'),
     ('unknown', 'unknown', 'run', 'visible', '["model","plugin"]', 1, 0, 0, 'an open question'),
-    ('prompt', 'prompt', 'run', 'visible', '["plugin"]', 1, 0, 0, 'what a person asked'),
+    ('prompt', 'prompt', 'run', 'visible', '["plugin"]', 1, 0, 0, 'a prompt of a person'),
     ('log', 'logging', 'run', 'visible', '["system","plugin","model"]', 1, 0, 0, 'the record of one action'),
     ('update', 'logging', 'run', 'visible', '["model","plugin"]', 1, 0, 0, 'a signal of the model'),
     ('error', 'logging', 'run', 'visible', '["model","plugin"]', 1, 0, 0, 'an error'),
-    ('run', 'audit', 'run', 'archived', '["client"]', 0, 0, 0, 'a run; written to start, prompt or cancel it'),
+    ('run', 'audit', 'run', 'archived', '["client"]', 0, 0, 0, 'a run; a text written here starts, prompts or '
+        || 'cancels the run'),
     ('tool', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'metadata of a tool'),
     ('instructions', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'the system text of a run'),
     ('system', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'a system message as sent'),
@@ -226,7 +229,7 @@ insert into schemes (
     ('reasoning', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'reasoning as received'),
     ('model', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'what a provider reported'),
     ('content', 'audit', 'run', 'archived', '["system"]', 0, 0, 0, 'the text of a response outside its commands'),
-    ('*', 'logging', 'run', 'visible', '["client","plugin"]', 1, 0, 0, 'a scheme that nobody registered')
+    ('*', 'logging', 'run', 'visible', '["client","plugin"]', 1, 0, 0, 'any other scheme')
 on conflict (name) do nothing;
 
 -- views

@@ -1,7 +1,7 @@
--- Settings: what holds for the whole file, each with a default that a person may replace.
--- Above the defaults (004) are layers: what a user says in a file of his own, what the project says, what was said of this
--- file, and what the environment of the process says, which wins. `settings` holds the value that is in force. A loop's own
--- configuration takes precedence over it.
+-- Values of settings: they hold for the whole file, and a person may replace each default.
+-- A value can come from several layers. Later layers win: the default (004), the user's config.toml, the project's
+-- engine.toml, this file, the environment of the process. `settings` has the value that counts. An option of a prompt
+-- counts before the setting.
 -- spec: @settings @configuration
 
 -- tables
@@ -126,7 +126,8 @@ begin
     select fail(400, 'setting ' || new.name || ': can be set only for your user: engine config --user ' || new.name || '=…')
     where new.name in ('demo', 'demo_names', 'notify') and new.layer not in ('user', 'env');
     select fail(
-        400, 'setting ' || new.name || ': belongs to a plugin and can be set only for a file; leave out --user or --project'
+        400, 'setting ' || new.name || ': is a setting of a plugin, so it can be set only in the database; leave '
+            || 'out --user and --project'
     )
     where new.layer not in ('file', 'env') and not exists (select 1 from _setting_defaults as d where d.name = new.name);
     insert into _check_setting (name, value) values (new.name, nullif(new.value, ''));
@@ -244,7 +245,8 @@ begin
     select fail(
         400,
         'setting sandbox: ' || quote(new.value) || ': use auto, require, or the name of a sandbox'
-        || case new.value when 'off' then '; off works for one prompt (--sandbox off) or as ENGINE_SANDBOX=off' else '' end
+        || case new.value when 'off' then '; to turn the sandbox off, use --sandbox off for one prompt, or '
+        || 'ENGINE_SANDBOX=off' else '' end
     )
     where new.name = 'sandbox' and (new.value = 'off' or new.value glob '*[^a-z0-9_-]*');
     select fail(
@@ -266,7 +268,8 @@ begin
     where new.name = 'commit' and coalesce(new.value, '') not in ('', 'edit', 'prompt');
     select fail(400, 'setting core_tools: ' || quote(new.value) || ': give names of tools, separated by commas')
     where new.name = 'core_tools' and new.value glob '*[^a-zA-Z0-9_, -]*';
-    select fail(400, 'setting skill_folders: ' || quote(new.value) || ': give folders below the root, separated by commas')
+    select fail(400, 'setting skill_folders: ' || quote(new.value)
+        || ': give folders inside the working folder, separated by commas')
     where new.name = 'skill_folders'
         and (
             new.value glob '*[^a-zA-Z0-9_., /-]*'

@@ -85,51 +85,51 @@ create table if not exists run_scopes (
 -- seeds
 
 insert into run_options (name, scope, kind, least, most, meaning) values
-    ('yolo', 'loop', 'flag', null, null, 'every proposal except a question is accepted'),
-    ('accept_edits', 'loop', 'flag', null, null, 'changes and removals of files are accepted'),
-    ('no_repo', 'loop', 'flag', null, null, 'the files of the project are not scanned'),
-    ('no_web', 'loop', 'flag', null, null, 'tools that search or fetch are closed'),
-    ('no_interaction', 'loop', 'flag', null, null, 'the model may not ask questions'),
-    ('no_proposals', 'loop', 'flag', null, null, 'tools that need a decision are closed'),
-    (
-        'overwrite_unseen', 'loop', 'flag', null, null,
-        'files whose present text the run has not seen may be overwritten and removed'
-    ),
-    ('no_processes', 'loop', 'flag', null, null, 'tools that run a command are closed'),
-    ('max_turns', 'loop', 'whole', 1, null, 'turns after which it is stopped'),
-    ('max_seconds', 'loop', 'number', 0, null, 'seconds after which it is stopped; 0: none'),
-    ('max_depth', 'loop', 'whole', 0, 8, 'levels of runs that it may delegate to; 0: none'),
+    ('yolo', 'loop', 'flag', null, null, 'accept every proposal, except questions'),
+    ('accept_edits', 'loop', 'flag', null, null, 'accept changes and removals of files'),
+    ('no_repo', 'loop', 'flag', null, null, 'do not scan the files of the project'),
+    ('no_web', 'loop', 'flag', null, null, 'close the tools that search the web or fetch pages'),
+    ('no_interaction', 'loop', 'flag', null, null, 'do not let the model ask questions'),
+    ('no_proposals', 'loop', 'flag', null, null, 'close the tools that need a decision'),
+    ('overwrite_unseen', 'loop', 'flag', null, null, 'let the run overwrite and remove files that it has not read'),
+    ('no_processes', 'loop', 'flag', null, null, 'close the tools that run commands'),
+    ('max_turns', 'loop', 'whole', 1, null, 'turns after which the prompt is stopped'),
+    ('max_seconds', 'loop', 'number', 0, null, 'seconds after which the prompt is stopped; 0: no limit'),
+    ('max_depth', 'loop', 'whole', 0, 8, 'how many levels deep the run may delegate; 0: it may not delegate'),
     (
         'condense_ratio', 'loop', 'number', 0, 1,
-        'share of the ceiling above which old results of tools are summarized; 0: never'
+        'summarize old tool results if a packet fills more than this share of the ceiling; 0: never'
     ),
     (
         'sandbox', 'loop', 'text', null, null,
-        'sandbox of shell commands: auto, require (run none without), off, or the name of one'
+        'sandbox of shell commands: auto, require (no command runs without a sandbox), off, or the name of a sandbox'
     ),
-    ('network', 'loop', 'text', null, null, 'what shell commands reach: all, or domains separated by commas'),
+    ('network', 'loop', 'text', null, null, 'what shell commands may reach: all, or domains separated by commas'),
     (
         'narrow_tools', 'loop', 'whole', 0, 100,
-        'tools besides the core that it is told of, those that its prompt needs; 0: all'
+        'number of tools the prompt sees besides the core tools, those that fit it best; 0: all'
     ),
-    ('tools', 'loop', 'text', null, null, 'names of the app''s tools that it has, with commas between; left out: all'),
-    ('answer_cache', 'loop', 'whole', 0, 1, '1: an answer that was given before may be given again; 0: none is'),
-    ('model', 'run', 'text', null, null, 'alias of its model'),
+    (
+        'tools', 'loop', 'text', null, null,
+        'names of the app''s tools that the run may use, separated by commas; without it: all'
+    ),
+    ('answer_cache', 'loop', 'whole', 0, 1, '1: cached answers may be used; 0: not'),
+    ('model', 'run', 'text', null, null, 'alias of the model'),
     ('mode', 'run', 'text', null, null, 'ask or act'),
-    ('persona', 'run', 'text', null, null, 'name of its persona, chosen when it starts'),
-    ('project', 'run', 'text', null, null, 'name of its project'),
-    ('root', 'run', 'text', null, null, 'the folder of its project'),
-    ('fork', 'run', 'text', null, null, 'alias of the run that it is forked from'),
-    ('at', 'run', 'whole', 1, null, 'turn of that run from which it is forked'),
+    ('persona', 'run', 'text', null, null, 'name of the persona, chosen when the run starts'),
+    ('project', 'run', 'text', null, null, 'name of the project'),
+    ('root', 'run', 'text', null, null, 'the folder of the project'),
+    ('fork', 'run', 'text', null, null, 'name of the run to copy'),
+    ('at', 'run', 'whole', 1, null, 'turn of that run where the copy begins'),
     ('temperature', 'run', 'number', 0, 2, 'sampling temperature'),
     (
         'model_options', 'loop', 'options', null, null,
-        'settings of its model, as a JSON object: top_p, top_k, max_output, stop, seed, service_tier, extra_body'
+        'settings of the model, as a JSON object: top_p, top_k, max_output, stop, seed, service_tier, extra_body'
     ),
-    ('effort', 'run', 'text', null, null, 'how hard its model thinks: none, minimal, low, medium, high, xhigh or max'),
+    ('effort', 'run', 'text', null, null, 'how hard the model thinks: none, minimal, low, medium, high, xhigh or max'),
     ('context_limit', 'run', 'whole', 256, null, 'context window in tokens'),
-    ('system_prompt', 'run', 'text', null, null, 'text added to its system message'),
-    ('task_prompt', 'loop', 'text', null, null, 'text added to the system message for this prompt')
+    ('system_prompt', 'run', 'text', null, null, 'text that is added to the system message'),
+    ('task_prompt', 'loop', 'text', null, null, 'text that is added to the system message for this prompt')
 on conflict (name) do update set
     scope = excluded.scope, kind = excluded.kind, least = excluded.least, most = excluded.most, meaning = excluded.meaning;
 
@@ -191,8 +191,8 @@ when new.status <> old.status
 begin
     select fail(
         409,
-        'run ' || old.alias || ': cannot go from ' || old.status || ' to ' || new.status
-        || '; only a prompt changes the status: start, resume or abort the run'
+        'run ' || old.alias || ': its status cannot change from ' || old.status || ' to ' || new.status
+        || '; start, resume or abort the run instead'
     );
 end;
 

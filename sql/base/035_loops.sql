@@ -142,7 +142,7 @@ begin
     select fail(
         409,
         'loop ' || old.sequence || ' of run ' || (select alias from runs where id = old.run_id)
-        || ': cannot go from ' || old.status || ' to ' || new.status
+        || ': its status cannot change from ' || old.status || ' to ' || new.status
     );
 end;
 

@@ -125,12 +125,12 @@ create index if not exists idx_turn_errors_turn_id on turn_errors (turn_id);
 -- seeds
 
 insert into turn_phases (name, meaning) values
-    ('assembling', 'begun; its packet has to be rendered'),
-    ('asking', 'the packet is stored; the model has to be asked'),
-    ('answered', 'the response is stored; its commands have to be dispatched'),
-    ('dispatching', 'commands are under way, or wait for an effect or a decision'),
+    ('assembling', 'begun; the packet must be made'),
+    ('asking', 'the packet is stored; the model must be asked'),
+    ('answered', 'the response is stored; its commands must be carried out'),
+    ('dispatching', 'commands run, or wait for an effect or a decision'),
     ('voting', 'the engine and plugins vote on how the loop continues'),
-    ('judged', 'over; the verdict is known')
+    ('judged', 'ended; the verdict is known')
 on conflict (name) do update set meaning = excluded.meaning;
 
 insert or ignore into turn_transitions (from_phase, to_phase) values
@@ -180,7 +180,7 @@ instead of insert on _claim_lease
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
-    select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     from _leases_in_force as l
     join runs as r on r.id = l.run_id
     where r.alias = new.run and l.token is not new.replaces;
@@ -215,7 +215,7 @@ create trigger turns__guard_lease_on_begin
 before insert on turns
 when exists (select 1 from _leases_in_force as l where l.run_id = new.run_id and l.token is not new.lease)
 begin
-    select fail(409, 'run ' || alias || ': another process drives it; wait for it or stop it')
+    select fail(409, 'run ' || alias || ': another process works on it; wait, or stop it: engine abort ' || alias)
     from runs
     where id = new.run_id;
 end;
@@ -251,7 +251,7 @@ begin
     select fail(
         409,
         'turn ' || old.sequence || ' of run ' || (select alias from runs where id = old.run_id)
-        || ': cannot go from ' || old.phase || ' to ' || new.phase
+        || ': its phase cannot change from ' || old.phase || ' to ' || new.phase
     );
 end;
 

@@ -1,6 +1,6 @@
 -- Storing bodies: each with its measures and its summary.
--- A body becomes a row of contents. A long one is summarized by its first characters, of which only the number is kept, or
--- by a text of its own. A plugin may say what is shown of the bodies of a scheme, in full view and in short.
+-- A body becomes a row of contents. The summary of a long body is its beginning (only the length is stored) or a text
+-- of its own. A plugin may choose how the bodies of a scheme are shown, in full and as a summary.
 -- spec: @contents @plugin_projections
 
 -- views

@@ -1,6 +1,6 @@
 -- Doors that are compiled when they are first called.
--- SQLite compiles a statement with all triggers that it can reach, whether they run or not. What few statements come to is
--- called here by its name, so that the others need not know how it is done.
+-- SQLite compiles a statement together with all triggers that it can reach, even if they do not run. A door that few
+-- statements reach is therefore called by its name, and compiled at its first call.
 -- spec: @late_calls
 
 -- views

@@ -1,6 +1,7 @@
--- Offers of modules: what a file that lacks a module has of it, and what it takes the module in for.
--- The files 099 of modules are run with the core: the tools, schemes and options that somebody may name before the module is
--- there, and rows here that say what brings it. Whoever drives a run asks _wanted_modules; a look takes nothing in.
+-- Offers of modules: the rows that a file has of a module before the module is installed.
+-- The files 099 of modules are run in every file. They have the tools, schemes and options that somebody may name
+-- before the module is installed, and rows that say when to install it. A driver asks _wanted_modules; reading
+-- installs nothing.
 -- spec: @modules
 
 -- tables

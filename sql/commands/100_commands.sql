@@ -1,6 +1,6 @@
--- Commands: whatever anybody asks of the engine is a row here.
--- A command of the model is recorded with its turn and performed when the turn is dispatched. A command of a client, a
--- plugin or the system is performed at once. _perform_command (107) performs it.
+-- Commands: every request to the engine is a row here.
+-- A command of the model is recorded with its turn and performed when the turn is dispatched. A command of a client,
+-- a plugin or the system is performed at once. _perform_command (107) performs it.
 -- spec: @commands @dispatch_path @response_commands
 
 -- tables

@@ -90,7 +90,7 @@ select
             when c.decides and not exists (
                 select 1 from proposals as p where p.run_id = c.run_id and p.path = c.path and p.state = 'proposed'
             )
-                then 'conflict: ' || c.path || ': nothing is proposed there any more'
+                then 'conflict: ' || c.path || ': its proposal is no longer open'
             -- a get with a pattern may find nothing
             when not c.found
                 and (

@@ -1,7 +1,7 @@
 -- Performing a command: one page from its refusal to its record.
--- _perform_command tries the plain path (108), which most commands take. Any other is taken from top to bottom: refusals
--- (106), its entries (105), faults (106); 'performing', where plugins perform their tools; the procedure of its action (110
--- to 122). The log comes last for both.
+-- Most commands take the plain path (108). The other commands go through these steps: refusals (106), the entries
+-- (105), faults (106), the state 'performing' (in which plugins carry out their tools), the procedure of the action
+-- (110 to 122). The log entry is written last.
 -- spec: @dispatch_path @response_commands @failure_reporting
 
 -- views

@@ -1,4 +1,4 @@
--- Offer of delegation: its tools, which are closed in a run that may give no work away.
+-- Offer of delegation: its tools, which are closed in a run that may not delegate.
 -- spec: @modules @delegation
 
 -- seeds
@@ -6,25 +6,25 @@
 insert into tools (name, ordinal, gathers, advertised, modes, schema, meaning) values
     ('subtask', 90, 1, 0, '["ask","act"]',
         json('{"type": "object", "properties": {
-            "body": {"type": "string", "description": "the task, whole: who does it knows nothing else"},
-            "model": {"type": "string", "description": "a model that is not dearer than yours"},
-            "accept": {"type": "string", "description": "what the result has to fulfil; a judge says whether it does"},
+            "body": {"type": "string", "description": "the complete task: the child knows nothing else"},
+            "model": {"type": "string", "description": "a model that costs no more than yours"},
+            "accept": {"type": "string", "description": "criteria for the result, checked by a judge"},
             "accept_command": {"type": "string", "description": "a command line that accepts the result by the exit code 0"},
             "accept_attempts": {"type": "integer", "minimum": 1, "description": "results that are checked, 2 by default"},
             "accept_model": {"type": "string", "description": "the model that judges; none: yours"},
             "output": {"type": "string", "description": "a JSON Schema that the answer has to fit"}
         }, "required": ["body"]}'),
-        'give a part of the task to a run of its own'),
+        'delegate a part of the task to a child run'),
     ('execute', 91, 1, 0, '["ask","act"]',
         json('{"type": "object", "properties": {
             "body": {"type": "string", "description": "the steps, exactly: a cheap model carries them out"},
-            "accept": {"type": "string", "description": "what the result has to fulfil; a judge says whether it does"},
+            "accept": {"type": "string", "description": "criteria for the result, checked by a judge"},
             "accept_command": {"type": "string", "description": "a command line that accepts the result by the exit code 0"},
             "accept_attempts": {"type": "integer", "minimum": 1, "description": "results that are checked, 2 by default"},
             "accept_model": {"type": "string", "description": "the model that judges; none: yours"},
             "output": {"type": "string", "description": "a JSON Schema that the answer has to fit"}
         }, "required": ["body"]}'),
-        'have steps that are clear carried out by the cheapest model')
+        'let the cheapest model carry out clear steps')
 on conflict (name) do update
     set ordinal = excluded.ordinal, gathers = excluded.gathers, advertised = excluded.advertised, modes = excluded.modes,
         schema = excluded.schema, meaning = excluded.meaning;

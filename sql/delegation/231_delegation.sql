@@ -1,7 +1,7 @@
 -- Delegation: subtask and execute, tools whose effect is a child run.
--- Nobody decides on them: the command is accepted (122), its effect pending, and neighbours in one answer are accepted
--- together. The driver starts the effects in _start_delegation, which makes the child in the same commit, or refuses;
--- engine.driving.children drives the children. What comes of one is told in _finish_delegation (232).
+-- They need no decision. Delegations that stand next to each other in an answer are accepted together. The driver
+-- starts each in _start_delegation, which makes the child in the same commit, or refuses. engine.driving.children
+-- drives the children. _finish_delegation (232) stores the result.
 -- needs: nothing
 -- spec: @delegation @model_tiers @delegation_limits
 
@@ -150,7 +150,7 @@ instead of insert on _offer_delegation
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
-    select fail(409, 'run ' || new.run || ': another process drives it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     where not exists (
         select 1
         from leases as l

@@ -1,7 +1,7 @@
--- Delegation ends: what a child knew at its start, and what its parent has of it at its end.
--- A child knows what its parent keeps in known:// entries, the latest of them in view. At its end the parent has its answer
--- in the record of the command, and beside it entries with the whole answer and the log, its accepted changes as a patch://
--- entry, and what it has learned.
+-- Start and end of a child: the notes that it gets from its parent, and the results that the parent gets from it.
+-- A child gets the known:// entries of its parent, the latest of them in view. When it ends, the parent gets the
+-- answer in the log entry of the command, entries with the whole answer and the log, the accepted changes as a
+-- patch:// entry, and the new known:// entries.
 -- spec: @delegation_ends
 
 -- views
@@ -127,7 +127,7 @@ select
     )
     || case status
         when 499
-            then '. It was stopped before its end: look at what is there, then do the rest yourself, or give it to another <'
+            then '. It was stopped before its end: check what it did, then do the rest yourself, or delegate it to another <'
                 || action || '>.'
         when 403 then '. A person rejected what it wanted to do; do not try it again.'
         else ''

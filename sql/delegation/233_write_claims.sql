@@ -1,7 +1,7 @@
--- Write claims: of the runs that work at once on a turn of their parent, the first that writes a file owns it.
--- The claim is made when the driver begins to write, and holds until all of these runs have ended. A run below one of them
--- writes in its name. Steps of a workflow have no turn of a parent: theirs stand under the turn that writes, and hold for
--- the steps that worked while theirs did. What shell commands write is not seen.
+-- Write claims: if several children work at the same time, the first child that writes a file owns it.
+-- The claim is made when the driver begins to write, and holds until all of these runs have ended. A run below one of
+-- them writes in its name. Steps of a workflow have no turn of a parent: theirs stand under the turn that writes, and
+-- hold for the steps that worked while theirs did. What shell commands write is not seen.
 -- spec: @write_claims
 
 -- tables
@@ -36,8 +36,9 @@ where f.kind in ('file_write', 'file_delete') and t.value is not null;
 create view _claim_refusals as
 select
     a.effect_id,
-    a.path || ': run ' || r.alias || ' works at the same time and has written it; leave this file to it, or end and let your'
-    || ' caller have it done afterwards.' as refusal
+    a.path || ': run ' || r.alias || ' works at the same time and has written it; do not change this file, or end '
+        || 'and let your'
+    || ' caller change it later.' as refusal
 from _claims_ahead as a
 join write_claims as w on w.turn_id = a.turn_id and w.path = a.path and w.run_id <> a.owner_id
 join runs as r on r.id = w.run_id;

@@ -1,6 +1,7 @@
--- Model tiers: which models may give work to which, and which one carries steps out.
--- Work goes down the tiers, never up (236), so that a cheap run cannot become a dear one. A model that no pattern fits is
--- of no tier: it gives work to itself and to aliases of no tier, and of the others only a model of tier 1 gives work to it.
+-- Model tiers: which models may delegate to which, and which model carries out clear steps.
+-- A model delegates only to its own tier or a lower one (236), so that a cheap run cannot become an expensive one. A
+-- model that no pattern fits has no tier: it delegates to itself and to aliases without a tier, and only models of
+-- tier 1 and models without a tier delegate to it.
 -- spec: @model_tiers
 
 -- tables

@@ -1,6 +1,6 @@
--- Delegation refusals: what work is given to which model, and why some is not given away.
--- A model names at most a model that a person has configured, or one of its own provider, and none above its own tier: what
--- a text asks for is no way to a file, to a script or to a dearer model.
+-- Delegation refusals: which model gets the work, and why a delegation is refused.
+-- A model can choose only a model that a person has configured, or a model of its own provider, and no model of a
+-- higher tier. So no text can make a run use a file, a script or a more expensive model.
 -- spec: @delegation @model_tiers @delegation_limits
 
 -- views
@@ -130,9 +130,9 @@ select
     case
         when turns >= max_turns
             then 'the runs below ' || run || ' have had ' || counted(max_turns, 'turn')
-                || ', which is all (setting max_tree_turns)'
+                || ', which is the limit (setting max_tree_turns)'
         else 'the runs below ' || run || ' have had ' || counted(max_seconds, 'second')
-            || ', which is all (setting max_tree_seconds)'
+            || ', which is the limit (setting max_tree_seconds)'
     end as reason
 from _tree_limits
 where turns >= max_turns or seconds >= max_seconds;
@@ -145,7 +145,7 @@ select
         when d.objective = ''
             then 'validation: ' || d.action || ' needs a task: <' || d.action || '>what to do</' || d.action || '>.'
         when d.role not in ('main', 'subtask', 'step')
-            then 'permission: A run that does the work of an ' || d.role || ' gives none away. Do it yourself.'
+            then 'permission: A run of an ' || d.role || ' cannot delegate. Do it yourself.'
         when d.depth >= d.max_depth
             then 'permission: ' || case d.max_depth
                 when 0 then 'This run may not delegate (max_depth is 0).'
@@ -153,14 +153,14 @@ select
                     || ', so it cannot delegate further.'
             end || ' Do it yourself.'
         when criteria_told(d.attributes) = '' and (select value from settings where name = 'require_acceptance') = '1'
-            then 'validation: Here work is given away only with criteria for its result (setting require_acceptance): <'
+            then 'validation: Delegate only with criteria for the result (setting require_acceptance): <'
                 || d.action || ' accept="what the result has to fulfil">, or accept_command="a command that has to exit '
                 || 'with 0".'
         when (
             select count(*) from children as c where c.parent_loop_id = d.loop_id and c.parent_run_id = d.run_id
         ) >= cast(s.value as integer)
             then 'permission: This prompt has delegated ' || counted(cast(s.value as integer), 'time')
-                || ', which is all (setting max_children). Do the rest yourself.'
+                || ', which is the limit (setting max_children). Do the rest yourself.'
         when t.reason is not null then 'permission: Not delegated: ' || t.reason || '. Do it yourself.'
         when d.action = 'subtask'
             and d.asked is not null
@@ -184,7 +184,7 @@ select
                 when d.tier is null or d.own_tier is null
                     then ': the tier of ' || case when d.tier is null then 'that model' else 'yours' end || ' is not known'
                 else ' is of tier ' || d.tier || ', above yours (' || d.own_tier || ')'
-            end || ': work is given to models of the same tier or below. Leave model out.'
+            end || ': choose a model of the same tier or a lower one. Leave model out.'
         -- one that a person has configured: any other may be a file
         when d.judge <> d.own_model and d.judge not in (select alias from models)
             then 'not_found: There is no model ' || quote(d.judge) || ' to judge a result. Leave accept_model out.'
@@ -201,7 +201,7 @@ select
         else (
             select
                 'validation: ' || o.name || ' ' || value_error(a.value, o.kind, o.least, o.most)
-                || '. Mend it or leave it out.'
+                || '. Fix it or leave it out.'
             from json_each(d.attributes) as a
             join run_options as o on o.name = a.key and (o.name glob 'accept*' or o.name = 'output')
             where value_error(a.value, o.kind, o.least, o.most) is not null

@@ -1,7 +1,7 @@
--- Shared files: what one run of a tree made, changed or removed is there for the others at once.
--- Runs of a tree work in one folder. A file that one of them writes is in the lists of the others that are under way, as if
--- they had scanned the folder themselves; what a command of a child changed is scanned when the child next begins a turn,
--- or when it has ended.
+-- Shared files: if one run of a tree changes a file, the other runs see it at once.
+-- The runs of a tree work in one folder. A file that one run writes appears in the lists of the other working runs,
+-- as if they had scanned the folder. Changes by shell commands of a child are scanned when the child begins its next
+-- turn, or has ended.
 -- spec: @shared_files
 
 -- views

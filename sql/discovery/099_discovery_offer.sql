@@ -1,4 +1,4 @@
--- Offer of discovery: what narrows the tools that a model is told of.
+-- Offer of discovery: the settings that limit the tools that a model sees.
 -- spec: @modules @discovery
 
 -- seeds

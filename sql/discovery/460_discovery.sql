@@ -1,8 +1,8 @@
 -- Discovery: tools, skills, rules, references and entries, found by their words and by their meaning.
--- What can be found is kept as texts of its own, which are made when somebody searches: a run that does not search pays
--- nothing. Words are found by full-text search, meaning by the vectors that an embedder makes of the texts; a vector
--- belongs to the digest of its text and to the name of its embedder, so a text that moves keeps its own, and those of
--- another embedder are never compared.
+-- The index has its own texts, which are made at the first search, so a run that does not search pays nothing. Words
+-- are found by full-text search, meanings by the vectors of an embedder. A vector belongs to the digest of its text
+-- and to the name of its embedder. So a text that moves keeps its vector, and vectors of different embedders are
+-- never compared.
 -- needs: nothing
 -- spec: @discovery @mcp_resources
 

@@ -1,6 +1,6 @@
 -- Ranks: what a search finds, best first.
--- Each ranker gives the texts places; a text's score is the sum of weight / (60 + place) over the rankers that found it.
--- The weights were chosen on one half of the queries in tests/bench/discovery, and measured on the other.
+-- Each ranker sorts the texts that it found. The score of a text is the sum of weight / (60 + place) over the
+-- rankers. The weights were chosen on one half of the queries in tests/bench/discovery, and measured on the other.
 -- spec: @discovery_ranks @get_like
 
 -- tables
@@ -23,7 +23,7 @@ create table if not exists _search_ranks (
 -- seeds
 
 insert into search_rankers (name, weight, meaning) values
-    ('words', 0.6, 'full-text search, words of a name before those of a text'),
+    ('words', 0.6, 'full-text search; words in a name count more than words in a text'),
     ('meaning', 0.4, 'cosine between the vectors of the query and of the text')
 on conflict (name) do update set meaning = excluded.meaning;
 

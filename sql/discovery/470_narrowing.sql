@@ -1,7 +1,6 @@
--- Narrowing: a loop is told of the tools that its prompt needs, where somebody asks for that.
--- What is told is chosen once a loop, before its first packet, so that the system message stays the same. It is about
--- telling, not about permission: every tool that is open may be called, and one that was called is told of from the next
--- packet on. A loop that is not narrowed pays one look.
+-- Narrowing: on request, the model sees only the tools that fit its prompt.
+-- The tools are chosen once for a loop, before its first packet, so that the system message stays the same. This is
+-- not a permission: the model may call every open tool, and sees a tool that it has called from the next packet on.
 -- spec: @narrowed_tools
 
 -- tables

@@ -1,7 +1,7 @@
--- Evaluations: cases that are given to models several times, what their checks said, and how that compares with earlier.
--- A trial is one case, given once to one model with one form of its prompt. It is made with the evaluation and ends in one
--- statement, with its checks: what a kill leaves is a trial that has not ended, and is made again. Rates and verdicts are
--- read off the rows.
+-- Evaluations: cases are tried with models, checked, and compared with earlier results.
+-- A trial is one case, given once to one model with one form of the prompt. It is created with the evaluation, and
+-- one statement ends it and stores its checks. After a kill, trials that have not ended are made again. Rates and
+-- verdicts are computed from the rows.
 -- needs: nothing
 -- spec: @evals @eval_verdicts
 

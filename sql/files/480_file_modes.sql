@@ -1,6 +1,6 @@
 -- File modes: whether a project's files may be executed.
--- A chmod changes no text, so it is no new head of an entry, and no reason to read the file again. What scans find of it is
--- kept here, for a rewind. Of a file that was never executable there is no row.
+-- A chmod does not change the text of a file, so the entry stays the same. The mode that scans find is stored here,
+-- for a rewind. A file that was never executable has no row.
 -- spec: @file_modes
 
 -- tables

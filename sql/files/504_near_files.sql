@@ -1,6 +1,7 @@
--- Near files: which file a path means that is not quite its name.
--- A path that differs from a file's only in its Unicode spelling is that file (path_locate): the project keeps which of its
--- names have several spellings. A model that writes another letter case, or leaves out a folder, is told what it may mean.
+-- Near files: the file that is meant by a path with a small mistake.
+-- A path that differs from a file's only in its Unicode spelling is that file (path_locate): the project keeps which
+-- of its names have several spellings. A model that writes another letter case, or leaves out a folder, is told what
+-- it may mean.
 -- spec: @near_names
 
 -- views

@@ -1,6 +1,6 @@
--- File effects: what becomes of the entry of a file that the driver has written or deleted.
--- The text that was written is the new head of the entry; a file that is new belongs to the project from then on. A file
--- that was deleted leaves the views of its run.
+-- File effects: how the entry of a file changes when the driver has written or deleted the file.
+-- The text that was written is the new head of the entry; a file that is new belongs to the project from then on. A
+-- file that was deleted leaves the views of its run.
 -- spec: @files @effects
 
 -- views

@@ -1,6 +1,6 @@
--- Kept patches: what the accepted edits of a run have changed, as entries that its model can read.
--- Each file that a turn of the run has written or removed has one entry, patch://turn_N/PATH, with the diff of what was
--- done, archived: it takes no room in a packet until it is got. The patch of a child (232) is made of these.
+-- Kept patches: the diffs of accepted edits, as entries that the model can read.
+-- Each file that a turn of the run has written or removed has one entry, patch://turn_N/PATH, with the diff of what
+-- was done, archived: it takes no room in a packet until it is got. The patch of a child (232) is made of these.
 -- spec: @kept_patches
 
 -- views

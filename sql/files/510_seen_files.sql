@@ -1,7 +1,7 @@
--- Seen files: a model changes no text that it does not know.
--- A command that replaces or removes the whole text of a file is a conflict where the run has not seen that text: it was
--- whole in no packet that was sent, or the file has changed since. An edit whose search matches proves that it was seen.
--- What the run itself wrote it knows, unless it was made of a text that the run has not seen.
+-- Seen files: a model cannot replace a text that it has not read.
+-- A command that replaces or removes the whole text of a file is a conflict if the run has not seen that text: no
+-- packet had the whole text, or the file has changed since. An edit whose search matches proves that the model knows
+-- the text. A run knows the texts that it wrote itself, unless it made them from a text that it has not seen.
 -- spec: @seen_files
 
 -- views

@@ -136,7 +136,7 @@ end;
 create trigger _offer_tools__offer
 instead of insert on _offer_tools
 begin
-    select fail(409, 'run ' || new.run || ': another process drives it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     where not exists (
         select 1
         from leases as l
@@ -227,7 +227,7 @@ end;
 create trigger _ask_for_call__ask
 instead of insert on _ask_for_call
 begin
-    select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
+    select fail(409, 'effect ' || new.effect_id || ': another process works on its run')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
     insert into _finish_effect (effect_id, state, outcome, message, lease)

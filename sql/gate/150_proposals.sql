@@ -1,6 +1,6 @@
--- Proposals: what a command would do to the world, until somebody has decided on it.
--- A command may open several proposals. It waits while one of them is undecided, and is settled when all are settled. The
--- proposals of a move or of a patch are done together or not at all.
+-- Proposals: the changes that a command would make, until somebody has decided on them.
+-- A command may open several proposals. It waits while one of them is undecided, and is settled when all are settled.
+-- The proposals of a move or of a patch are done together or not at all.
 -- spec: @proposals @yolo_mode @command_policies @grants
 
 -- tables

@@ -91,17 +91,18 @@ after insert on resolutions
 begin
     select case
             when count(d.proposal_id) = 0
-                then fail(404, w.said_of || ': no proposal is open there; ''engine proposals'' lists the open ones')
+                then fail(404, w.said_of || ': has no open proposal; ''engine proposals'' lists the open proposals')
             when new.decision <> 'accept' then null
             when new.body is null and sum(d.kind = 'question') > 0
-                then fail(400, w.said_of || ': a question needs an answer; give one, or reject the question')
+                then fail(400, w.said_of || ': is a question; give an answer, or reject the question')
             when new.body is null then null
             when sum(d.kind = 'file_write') > 1
                 then fail(
-                    400, w.said_of || ': several files are proposed there; name the one for this text by proposal_id'
+                    400, w.said_of || ': has proposals for several files; choose the file for this text by its proposal_id'
                 )
             when sum(d.kind not in ('process', 'file_delete')) = 0
-                then fail(400, w.said_of || ': its text cannot be replaced; accept it as it is, or reject it with a reason')
+                then fail(400, w.said_of || ': its text cannot be replaced; accept the proposal unchanged, or '
+                    || 'reject it with a reason')
         end
     from (
         select coalesce(

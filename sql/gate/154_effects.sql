@@ -1,4 +1,4 @@
--- Effects: what the driver does in the world once it is decided.
+-- Effects: the changes that the driver carries out after they were accepted.
 -- The driver marks an effect as started before it touches the world, and reports its end, which settles the proposal
 -- and the command. An effect that was started and has no end is never simply done again: a process is reported as
 -- interrupted, and a file is first compared with the text that it had before.
@@ -192,12 +192,12 @@ instead of insert on _start_effect
 begin
     select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view _pending_effects')
     where not exists (select 1 from effects where id = new.effect_id);
-    select fail(409, 'effect ' || new.effect_id || ': has ended already')
+    select fail(409, 'effect ' || new.effect_id || ': has already ended')
     where not exists (select 1 from effects where id = new.effect_id and state in ('pending', 'started'));
-    select fail(409, 'effect ' || new.effect_id || ': another process drives its run, or a client does this step')
+    select fail(409, 'effect ' || new.effect_id || ': another process or client does this step')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
-    select fail(409, 'effect ' || new.effect_id || ': was started already, and is never started twice')
+    select fail(409, 'effect ' || new.effect_id || ': was already started; an effect is never started twice')
     from effects as f
     where f.id = new.effect_id
         and f.kind = 'process'
@@ -239,10 +239,10 @@ before insert on effect_results
 begin
     select fail(404, 'effect ' || quote(new.effect_id) || ': not found; see the view _pending_effects')
     where not exists (select 1 from effects where id = new.effect_id);
-    select fail(409, 'effect ' || new.effect_id || ': another process drives its run, or a client does this step')
+    select fail(409, 'effect ' || new.effect_id || ': another process or client does this step')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
-    select fail(409, 'effect ' || new.effect_id || ': has ended already')
+    select fail(409, 'effect ' || new.effect_id || ': has already ended')
     where not exists (select 1 from effects where id = new.effect_id and state in ('pending', 'started'));
 end;
 

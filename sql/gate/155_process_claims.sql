@@ -61,7 +61,7 @@ where false;
 create trigger _claim_process__claim
 instead of insert on _claim_process
 begin
-    select fail(404, 'run ' || quote(new.run) || ': no command at ' || quote(new.path) || ' waits to be run')
+    select fail(404, 'run ' || quote(new.run) || ': no command waits at ' || quote(new.path))
     where not exists (
         select 1
         from runs as r
@@ -77,7 +77,7 @@ begin
     where r.alias = new.run
     on conflict (proposal_id) do update
         set claimant = excluded.claimant, holder = excluded.holder, claimed_at = excluded.claimed_at;
-    select fail(409, 'run ' || new.run || ': ' || new.path || ' is run by another client, or by its driver')
+    select fail(409, 'run ' || new.run || ': ' || new.path || ' is already run by another client or process')
     where not exists (
         select 1
         from runs as r

@@ -1,7 +1,8 @@
--- Policies: what becomes of a command line, whoever would be asked about it.
+-- Policies: rules that accept or refuse command lines, or ask a person.
 -- A policy is a row that names programs. A line is read as a shell reads it (shell_read), and each program in it is
--- decided on by the nearest policy: of its run, then of its project, then those that come with the engine. One refused
--- program refuses the line. A line is accepted only if every program in it is, and it is plain words and operators.
+-- decided on by the nearest policy: of its run, then of its project, then of the engine. If one program is refused,
+-- the line is refused. A line is accepted only if every program in it is accepted, and it has only plain words and
+-- operators.
 -- spec: @command_policies
 
 -- tables

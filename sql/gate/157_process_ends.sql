@@ -1,4 +1,4 @@
--- Ends of processes: which ones have not ended, by which names they are known, and who has asked for the end of one.
+-- Ends of processes: which processes run, what their paths are, and which of them somebody wants to stop.
 -- A process is the command line of an effect. One that goes on behind its command is told by whoever lets it (124).
 -- spec: @cancelling
 

@@ -1,6 +1,7 @@
--- Grants: what a person has allowed beforehand, so that nobody asks again.
--- A grant accepts proposals of one kind, for one run or for all runs of a project. It counts only where the user's own
--- store confirms it, so that a file from elsewhere brings no rights along. What needs no person at all is decided here too.
+-- Grants: permissions that a person gave in advance, so that similar proposals need no decision.
+-- A grant accepts proposals of one kind, for one run or for all runs of a project. It counts only where the user's
+-- own store confirms it, so that a file from elsewhere brings no rights along. Proposals that need no person are
+-- decided here, too.
 -- spec: @grants @yolo_mode
 
 -- tables

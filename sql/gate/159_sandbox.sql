@@ -1,7 +1,7 @@
--- Sandboxes: in which one a process runs, and which processes need nobody's decision.
--- The driver tells which sandbox it has when a process comes up, once a lease; a run without processes asks for none. A
--- command that only reads needs no decision in a sandbox, because the project is read-only there. One that was accepted
--- for that reason never runs without.
+-- Sandboxes: the sandbox in which a process runs, and the processes that need no decision.
+-- The driver tells which sandbox it has when a process comes up, once a lease; a run without processes asks for none.
+-- A command that only reads needs no decision in a sandbox, because the project is read-only there. One that was
+-- accepted for that reason never runs without.
 -- spec: @sandbox @sandboxed_env
 
 -- views
@@ -141,7 +141,7 @@ instead of insert on _confine_processes
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
-    select fail(409, 'run ' || new.run || ': another process drives it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     where not exists (
         select 1
         from leases as l

@@ -6,11 +6,11 @@
 insert into run_options (name, scope, kind, least, most, meaning) values
     (
         'handoffs', 'loop', 'text', null, null,
-        'the personas that it may be handed over to: a JSON array of persona, when, model and tools'
+        'the personas that may take over the prompt: a JSON array of objects with persona, when, model and tools'
     ),
     (
         'fallback_models', 'loop', 'text', null, null,
-        'the models that are asked in turn if its model fails: a JSON array of names'
+        'the models that are asked in turn if the model fails: a JSON array of names'
     )
 on conflict (name) do update set
     scope = excluded.scope, kind = excluded.kind, least = excluded.least, most = excluded.most, meaning = excluded.meaning;

@@ -1,7 +1,7 @@
--- Handoffs: another persona goes on with a prompt, with its own model and tools, in the same run.
--- The option handoffs of a prompt names the personas. Its model may then call the tool handoff; an app calls verb_hand_over.
--- The loop ends at 204, and a loop with the same prompt follows it: it has the other persona, and the log of the run shows
--- what was done before. loop_results tells both as one prompt.
+-- Handoffs: another persona continues a prompt, with its own model and tools, in the same run.
+-- The option handoffs of a prompt names the personas. Its model may then call the tool handoff; an app calls
+-- verb_hand_over. The loop ends at 204, and a new loop with the same prompt and the other persona follows. The log of
+-- the run shows what was done before. loop_results shows both loops as one prompt.
 -- needs: nothing
 -- spec: @handoffs
 
@@ -33,7 +33,7 @@ insert into tools (name, ordinal, gathers, advertised, modes, schema, meaning, d
     (
         'handoff', 95, 0, 0, '["ask","act"]',
         json('{"type": "object", "properties": {
-            "persona": {"type": "string", "description": "who goes on with the prompt"},
+            "persona": {"type": "string", "description": "the persona that continues"},
             "body": {"type": "string", "description": "what it should know besides the log"}
         }, "required": ["persona"]}'),
         'hand the prompt over to another persona, which answers it',
@@ -293,15 +293,15 @@ begin
         || (select group_concat(name, ', ') from personas)
     )
     where coalesce(new.persona, '') not in (select name from personas);
-    select fail(409, 'run ' || new.run || ': has no open prompt to hand over; give it one')
+    select fail(409, 'run ' || new.run || ': has no open prompt to hand over; give it a prompt first')
     where not exists (select 1 from open_prompts as o where o.run = new.run);
-    select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     from _leases_in_force as l
     join runs as r on r.id = l.run_id
     where r.alias = new.run;
     select fail(
         409,
-        'run ' || new.run || ': its turn ' || t.sequence || ' is still open; decide on its proposals or resume it first'
+        'run ' || new.run || ': turn ' || t.sequence || ' is still open; decide on its proposals, or resume the run first'
     )
     from turns as t
     join runs as r on r.id = t.run_id

@@ -1,5 +1,5 @@
 -- Time travel: what each run had in context at each of its turns.
--- A turn keeps the clock at which its packet was accepted (seen_at); the model saw what was live at that clock.
+-- Each turn stores the clock at which its packet was accepted (seen_at). The model saw the state at that clock.
 -- spec: @context_at @time_travel
 
 -- views

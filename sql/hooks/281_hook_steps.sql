@@ -84,7 +84,7 @@ instead of insert on _offer_hook
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
-    select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     from _leases_in_force as l
     join runs as r on r.id = l.run_id and r.alias = new.run
     where l.token is not new.lease;
@@ -122,7 +122,7 @@ instead of insert on _begin_hook
 begin
     select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': no hook is to be asked')
     where not exists (select 1 from _next_hooks as n join runs as r on r.id = n.run_id where r.alias = new.run);
-    select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     from _leases_in_force as l
     join runs as r on r.id = l.run_id and r.alias = new.run
     where l.token is not new.lease;
@@ -142,7 +142,7 @@ instead of insert on _end_hook
 begin
     select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': no hook is asked')
     where not exists (select 1 from _asked_hooks where run = new.run);
-    select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     from _leases_in_force as l
     join runs as r on r.id = l.run_id and r.alias = new.run
     where l.token is not new.lease;

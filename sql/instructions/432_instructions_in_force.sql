@@ -1,4 +1,4 @@
--- Instructions in force: the folders in which a loop works, and what is said of them, in a packet and of a proposal.
+-- Instructions in force: the folders in which a loop works, and their instructions in packets and on proposals.
 -- spec: @agents
 
 -- views

@@ -1,6 +1,5 @@
 -- References by meaning: the files that instructions refer to and that a prompt is about without having their words.
--- They are searched where no title has the words of the prompt, on the first turn of a loop, and where an embedder is
--- installed. A file whose instructions refer to nothing pays one look into an empty table.
+-- They are searched on the first turn of a loop, if no title has the words of the prompt and an embedder is installed.
 -- spec: @references_by_meaning
 
 -- views

@@ -1,4 +1,4 @@
--- Reports on jobs: what of the output of a process is text that can be shown, what of it is too much, and what is told.
+-- Reports on jobs: the part of an output that is shown, the part that is dropped, and the message about it.
 -- needs: nothing
 -- spec: @background_jobs @streaming_entries
 
@@ -61,7 +61,7 @@ select
     j.effect_id,
     case
         when j.ended_at is null then 'started ' || quote(p.target) || ' in the background'
-            || iif(json_extract(j.detail, '$.keeper') is null, '', '; it goes on when the task has ended')
+            || iif(json_extract(j.detail, '$.keeper') is null, '', '; it continues after the task')
         when j.outcome = 'interrupted' then 'interrupted: the engine was stopped while this ran in the background: '
             || quote(p.target)
         when j.outcome = 'timeout' then 'stopped after the time-out: ' || quote(p.target)

@@ -1,9 +1,9 @@
--- Jobs: shell commands that run on in the background while their run is driven, or after it.
--- A <sh background="1"> takes the way of any command line up to its decision. Its effect is done as soon as the command
--- was started: dispatch goes on, and the log entry stays at 102 until the job ends. A job belongs to its loop and to the
--- driver that started it, and ends with either; with keep it belongs to the process that started it, its keeper. Who
--- watches it looks at _jobs_to_end for those that are to end sooner: an rm of their output, or a row of process_cancels.
--- A job that nobody watches any more is recorded as interrupted.
+-- Jobs: shell commands that run in the background, during their run or after it.
+-- A <sh background="1"> takes the way of any command line up to its decision. Its effect is done as soon as the
+-- command was started: dispatch goes on, and the log entry stays at 102 until the job ends. A job belongs to its loop
+-- and to the driver that started it, and ends with either; with keep it belongs to the process that started it, its
+-- keeper. The watching process reads _jobs_to_end for jobs that must be stopped: because of an rm of their output, or
+-- a row of process_cancels. If nobody watches a job any more, it is recorded as interrupted.
 -- spec: @background_jobs @kept_jobs @streaming_entries
 
 -- tables
@@ -65,7 +65,7 @@ select
         when m.action = 'env' or m.turn_id is null
             then 'validation: only a model''s <sh background="1"> runs in the background; leave background out.'
         else 'conflict: ' || counted(n.jobs, 'command')
-            || case n.jobs when 1 then ' runs' else ' run' end || ' in the background, and no more may: '
+            || case n.jobs when 1 then ' runs' else ' run' end || ' in the background, which is the limit: '
             || coalesce(n.paths, '') || '. End one with rm.'
     end as refusal
 from effects as f

@@ -1,6 +1,6 @@
 -- Job steps: a background command starts, prints and ends.
--- See 124. Each door is the driver's but the last, and refuses whoever does not hold the lease of the run; those of a kept
--- job are its keeper's, who has the token of the driver that started it.
+-- See 124. The doors are for the driver that holds the lease of the run. For a kept job they are for its keeper,
+-- which has the token of the driver that started the job.
 -- spec: @background_jobs @kept_jobs
 
 -- views
@@ -27,7 +27,7 @@ begin
     join commands as m on m.id = f.command_id
     left join leases as l on l.run_id = f.run_id and l.token = new.lease and f.detail ->> '$.keep' is not null
     where f.id = new.effect_id and f.state = 'started';
-    select fail(409, 'effect ' || new.effect_id || ': has ended already')
+    select fail(409, 'effect ' || new.effect_id || ': has already ended')
     where not exists (select 1 from jobs where effect_id = new.effect_id);
     insert into job_channels (effect_id, channel, entry_id)
     select effect_id, channel, entry_id
@@ -43,7 +43,7 @@ end;
 create trigger _append_job_output__append
 instead of insert on _append_job_output
 begin
-    select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
+    select fail(409, 'effect ' || new.effect_id || ': another process works on its run')
     from _job_leases
     where effect_id = new.effect_id and token is not new.lease;
     insert into entry_chunks (run_id, entry_id, text, position)
@@ -133,7 +133,7 @@ create trigger _finish_job__finish
 instead of insert on _finish_job
 when exists (select 1 from jobs where effect_id = new.effect_id and ended_at is null)
 begin
-    select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
+    select fail(409, 'effect ' || new.effect_id || ': another process works on its run')
     from _job_leases
     where effect_id = new.effect_id and token is not new.lease;
     update jobs

@@ -1,8 +1,7 @@
--- Layers: what the system message is made of, and what said which piece of it.
--- The order is fixed: the engine's own words with the tools, the persona, then what depends on the project, the run and
--- the prompt: skills, the project's instructions, what the run adds and what the prompt adds. A layer with nothing to say
--- is left out. The layers behind the persona are looked at on each turn and made anew where one has changed; otherwise the
--- message stays the same, byte for byte.
+-- Layers: the parts of the system message, and where each part comes from.
+-- The order is fixed: the engine's own text with the tools, the persona, the skills, the project's instructions, the
+-- text of the run, the text of the prompt. An empty layer is left out. The layers after the persona are checked on
+-- each turn. If none has changed, the message stays the same, byte for byte.
 -- spec: @prompt_layers
 
 -- views

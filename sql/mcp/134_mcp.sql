@@ -1,7 +1,7 @@
--- MCP: what servers of tools, resources and prompts offer, and what became of their calls.
--- The process that drives a run connects to its servers; a tool of one is a function tool (132) whose call goes there. What
--- servers list besides is kept here by the name of the server, so that it can be searched without asking it. What a server
--- says of itself is a stranger's word: it is told as data, and decides nothing.
+-- MCP: the tools, resources and prompts of servers, and the results of their calls.
+-- The process that drives a run connects to the servers. A tool of a server is a function tool (132) whose calls go
+-- to the server. The resources and prompts of servers are stored here, so that they can be searched without the
+-- server. Texts of a server are data and decide nothing.
 -- needs: function_tools, web
 -- spec: @mcp_servers @mcp_tools @mcp_resources @mcp_records
 

@@ -1,7 +1,7 @@
 -- Messages: the conversation of a run in the forms of other libraries, in and out.
--- verb_import_messages adds the messages of a conversation to a run as turns that are over, with their calls and what came
--- of these. The packets of later prompts show them as any earlier turn. Nothing of them is performed. run_messages is a run
--- as messages, whether they were imported or said here.
+-- verb_import_messages adds the messages of a conversation to a run as finished turns, with their calls and results.
+-- The packets of later prompts show them like any earlier turn. No imported call is carried out. run_messages shows a
+-- run as messages, imported or not.
 -- needs: nothing
 -- spec: @messages
 
@@ -153,15 +153,15 @@ from runs;
 create trigger verb_import_messages__import
 instead of insert on verb_import_messages
 begin
-    select fail(400, 'verb_import_messages: name the run')
+    select fail(400, 'verb_import_messages: run is missing; give the name of the run')
     where new.run is null;
-    select fail(400, 'verb_import_messages: there are no messages')
+    select fail(400, 'verb_import_messages: messages is empty; give at least one message')
     where new.messages is null;
-    select fail(409, 'run ' || l.run || ': its prompt ' || l.loop || ' has not ended; resume or abort it first')
+    select fail(409, 'run ' || l.run || ': prompt ' || l.loop || ' has not ended; resume or abort the run first')
     from open_prompts as l
     where l.run = new.run
     limit 1;
-    select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     from _leases_in_force as l
     join runs as r on r.id = l.run_id
     where r.alias = new.run;

@@ -1,5 +1,6 @@
--- Verification: models that give work away, or whose result is checked, are asked to implement and then verify.
--- The section of the system message has a row where the loop may delegate or has criteria. A loop without both pays nothing.
+-- Verification: models that may delegate, or whose result is checked, are asked to check their work.
+-- The section of the system message has a row where the loop may delegate or has criteria. A loop without both pays
+-- nothing.
 -- spec: @verification
 
 -- seeds
@@ -24,14 +25,14 @@ select
     turn_id,
     'verification' as layer,
     '' as source,
-    'What you have made is a claim until it was checked: run the tests, or read the result anew against the task. '
+    'Check what you have made: run the tests, or compare the result with the task. '
     || case
         when delegates
-            then 'Where it matters, give the check to a <subtask> of its own: tell it the criteria and where to look, not '
+            then 'If it matters, delegate the check to a <subtask>: tell it the criteria and where to look, not '
                 || 'what you did or expect. '
         else ''
     end
-    || 'Mend what fails, and check again.'
+    || 'Fix what fails, and check again.'
     || case
         when is_checked
             then ' The criteria behind <prompt> are checked after your 200; a result that fails them comes back with the '

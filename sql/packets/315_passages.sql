@@ -1,7 +1,7 @@
--- Passages: what a compact packet shows of the files, found for its prompt.
--- A small local model cannot choose well among files, and a whole file may be longer than its window. So the full-text
--- index names the files that match the prompt best, and of these the lines that may be the answer are shown, with those
--- that they stand under. Nothing is kept: the packet is, as it was sent.
+-- Passages: the lines of files that a compact packet shows, because they fit its prompt.
+-- A small local model cannot choose well among files, and a whole file may be longer than its window. So the
+-- full-text index names the files that match the prompt best, and of these the lines that may be the answer are
+-- shown, with those that they stand under. Nothing is kept: the packet is, as it was sent.
 -- spec: @compact_profile
 
 -- views

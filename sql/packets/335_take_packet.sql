@@ -1,6 +1,6 @@
--- Taking a packet: most packets fit, and then the model is asked.
--- The driver offers each packet here, and submits (340) those that were not taken: to compile the rules of the ladder takes
--- longer than a turn, and most processes never need them.
+-- Taking a packet: if a packet fits, as most do, the model is asked.
+-- The driver offers each packet here, and submits (340) those that were not taken: to compile the rules of the ladder
+-- takes longer than a turn, and most processes never need them.
 -- spec: @budget_enforcement
 
 -- views

@@ -1,7 +1,7 @@
--- Ladder: what is demoted when a packet is too long.
--- A rendered packet is submitted with its length. One that fits is taken (335); for one that does not, the next step of the
--- ladder summarizes entries or archives them (342), and the packet is rendered again. Nothing is lost: what was demoted
--- can be read again.
+-- Ladder: which entries are summarized or archived when a packet is too long.
+-- A rendered packet is submitted with its length. One that fits is taken (335); for one that does not, the next step
+-- of the ladder summarizes entries or archives them (342), and the packet is rendered again. Nothing is lost: what
+-- was demoted can be read again.
 -- spec: @budget_enforcement
 
 -- tables
@@ -193,7 +193,7 @@ begin
     select fail(404, 'turn ' || quote(new.turn_id) || ': not found; see the view _next_steps')
     where not exists (select 1 from turns where id = new.turn_id);
     select fail(
-        400, 'turn ' || new.turn_id || ': chars must be the number of characters of its packet, not ' || quote(new.chars)
+        400, 'turn ' || new.turn_id || ': chars must be the number of characters in the packet, not ' || quote(new.chars)
     )
     where coalesce(typeof(new.chars) <> 'integer' or new.chars < 0, 1);
     insert into _offer_packet (turn_id, chars, lease) values (new.turn_id, new.chars, new.lease);

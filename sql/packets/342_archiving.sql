@@ -1,6 +1,6 @@
--- Archiving: what leaves the context of a run that has grown long, before its loop would end as too large.
--- What is shown in short still takes room, so a run of small steps fills its window in the end. These are steps 3 and 5 of
--- the ladder (340). Nothing is lost: an archived entry is found by its path, a pattern or its text.
+-- Archiving: entries leave the context of a long run, before a packet would be too large.
+-- Summaries take room, too, so a run with many small steps fills its window in the end. These are steps 3 and 5 of
+-- the ladder (340). Nothing is lost: an archived entry can be found by its path, a pattern or its text.
 -- spec: @archiving @max_history
 
 -- views

@@ -1,5 +1,5 @@
 -- Condensing: old results of tools are summarized before a packet is too long.
--- It happens where condense_ratio, a share of the ceiling, is set. It is step 1 in demotions. Bodies are kept, and a
+-- It happens if condense_ratio, a share of the ceiling, is set. It is step 1 in demotions. Bodies are kept, and a
 -- result that is read again is visible again.
 -- spec: @condensation
 
@@ -99,7 +99,7 @@ begin
         t.run_id,
         'log://turn_' || t.sequence || '/budget/condensed',
         'Condensed: ' || counted(n.entries, 'old result') || ', ' || counted(n.tokens, 'token')
-        || case n.entries when 1 then ', is' else ', are' end || ' shown in short from now on; '
+        || case n.entries when 1 then ', is' else ', are' end || ' summarized from now on; '
         || 'get what you still need.' || char(10) || n.lines,
         '{"action":"budget"}',
         'resolved',

@@ -1,4 +1,4 @@
--- Log: the commands of a run with what came of each, and the texts as they were said.
+-- Log: the commands of a run with their results, and the prompts and answers.
 -- The views call no function of the engine.
 -- spec: @people_views
 
@@ -66,7 +66,7 @@ select
     r.alias, t.sequence, -2, 'system', 'condense', 'budget', 'resolved', null, 200,
     d.entries || case d.entries when 1 then ' old result, ' else ' old results, ' end
     || d.tokens || case d.tokens when 1 then ' token, ' else ' tokens, ' end
-    || case d.entries when 1 then 'is' else 'are' end || ' shown in short from now on',
+    || case d.entries when 1 then 'is' else 'are' end || ' summarized from now on',
     'log://turn_' || t.sequence || '/budget/condensed', null, null,
     strftime('%Y-%m-%d %H:%M:%S', t.created_at / 1000.0, 'unixepoch')
 from (

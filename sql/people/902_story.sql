@@ -1,6 +1,6 @@
--- Story: a run as a person reads it, from the prompt over what was done to the answer.
--- It joins what run_log says with the lines that changed, the exit codes and the end of what processes printed. It calls
--- no function of the engine.
+-- Story: a run as a person reads it: the prompt, the steps, the answer.
+-- It joins what run_log says with the lines that changed, the exit codes and the end of what processes printed. It
+-- calls no function of the engine.
 -- spec: @run_story
 
 -- views

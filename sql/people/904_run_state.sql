@@ -1,4 +1,4 @@
--- Run state: what a run is and has, as JSON, for a program that shows it.
+-- Run state: the facts about a run as JSON, for programs.
 -- spec: @run_state_view
 
 -- views

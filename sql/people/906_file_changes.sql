@@ -1,4 +1,4 @@
--- File changes: which files of a project changed, by what, and who decided it.
+-- File changes: which files of a project changed, which command changed them, and who decided it.
 -- The views call no function of the engine and write nothing; times are UTC.
 -- spec: @file_changes
 

@@ -85,7 +85,7 @@ select
     || case json_extract(ev.detail, '$.entries') when 1 then ' old result, ' else ' old results, ' end
     || json_extract(ev.detail, '$.tokens')
     || case json_extract(ev.detail, '$.tokens') when 1 then ' token, ' else ' tokens, ' end
-    || case json_extract(ev.detail, '$.entries') when 1 then 'is' else 'are' end || ' shown in short from now on',
+    || case json_extract(ev.detail, '$.entries') when 1 then 'is' else 'are' end || ' summarized from now on',
     'log://turn_' || t.sequence || '/budget/condensed',
     strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch')
 from events as ev

@@ -1,7 +1,7 @@
--- Acts: what a file would do that its user did not ask for.
--- A file may come from anybody. Before one that this user does not know is written or driven, he is told what is in it that
--- would act: what was decided and not performed, prompts and answers that wait, processes that would be ended, folders that
--- lie elsewhere, models that are files or addresses, and settings and rules that open something.
+-- Acts: the actions of a file from elsewhere that its user did not ask for.
+-- A file may come from anybody. Before an unknown file is written, its user sees the parts of it that would act:
+-- accepted effects, waiting prompts and answers, processes that would be stopped, folders elsewhere, models that are
+-- files or addresses, and settings and rules that allow something.
 -- spec: @foreign_files
 
 -- views
@@ -43,7 +43,7 @@ join runs as r on r.id = f.run_id
 left join proposals as p on p.id = f.proposal_id
 where f.state in ('pending', 'started')
 union all
-select 2, 'process', r.alias, 'would end processes that it names'
+select 2, 'process', r.alias, 'would stop the processes that it lists'
 from (
     select run_id from _background_processes where ended_at is null
     union
@@ -55,7 +55,7 @@ select
     3,
     'answer',
     r.alias,
-    'would go on with its turn ' || t.sequence || coalesce((
+    'would continue its turn ' || t.sequence || coalesce((
         select ', in which ' || count(*) || case count(*) when 1 then ' command waits' else ' commands wait' end
         from commands as c
         where c.turn_id = t.id and c.state in ('queued', 'performing', 'proposed', 'accepting', 'accepted')

@@ -1,4 +1,4 @@
--- Work: what runs now, who has to do something next, what a run may do, which tools there are, and what happened.
+-- Work: which runs work or wait, what a run may do, which tools exist, and what happened.
 -- They answer an operator's questions in one statement each, call no function of the engine, and write nothing.
 -- spec: @open_work @run_capabilities @tool_list @event_list
 

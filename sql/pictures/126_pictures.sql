@@ -1,8 +1,9 @@
--- Pictures: files that a model sees, reads or hears as they are.
--- A file that is a picture has no text; a get makes its entry visible. A PDF and a sound come with a prompt (127). Before a
--- packet is rendered, _choose_pictures lists the pictures in view: those that are sent, and why others are not. The packet's
--- own text names each of them with its SHA-256, so what was sent stands in the kept packet. The bytes are kept once for the
--- whole file, and only of pictures that were sent or brought. A run without a picture in view never comes here.
+-- Pictures: files that are sent to the model as they are: pictures, PDFs and sounds.
+-- A file that is a picture has no text; a get makes its entry visible. A PDF and a sound come with a prompt (127).
+-- Before a packet is rendered, _choose_pictures lists the pictures in view: those that are sent, and why others are
+-- not. The packet's own text names each of them with its SHA-256, so what was sent stands in the kept packet. The
+-- bytes are kept once for the whole file, and only of pictures that were sent or brought. A run without a picture in
+-- view never comes here.
 -- needs: nothing
 -- spec: @pictures
 

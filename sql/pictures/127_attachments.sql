@@ -38,7 +38,7 @@ begin
     where not exists (select 1 from runs where alias = new.run);
     select fail(
         400, 'attachment ' || replace(new.path, rtrim(new.path, replace(new.path, '/', '')), '') || ': ' || f.fault
-        || '; choose one that does: select alias, images, media from model_sights'
+        || '; choose another model: select alias, images, media from model_sights'
     )
     from loops as l
     join _media_faults as f on f.loop_id = l.id and f.format = new.facts ->> '$.format'

@@ -85,13 +85,14 @@ instead of insert on verb_purge_run
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
-    select fail(409, 'run ' || new.run || ': is still being driven; stop it first with ''engine abort ' || new.run || '''')
+    select fail(409, 'run ' || new.run || ': a process works on it; stop it first with ''engine abort ' || new.run || '''')
     from _leases_in_force as l
     join runs as r on r.id = l.run_id
     where r.alias = new.run;
     select fail(
         409,
-        'run ' || new.run || ': ' || c.path || ' still runs in the background; stop it first with ''engine abort '
+        'run ' || new.run || ': the command ' || c.path
+            || ' still runs in the background; stop it first with ''engine abort '
         || new.run || ''''
     )
     from _kept_processes as k
@@ -100,9 +101,9 @@ begin
     where r.alias = new.run;
     select fail(
         409,
-        'run ' || new.run || ': it has child runs or forks, ' || group_concat(c.alias, ', ') || '; purge these first'
+        'run ' || new.run || ': has child runs or forks: ' || group_concat(c.alias, ', ') || '; purge them first'
         || case count(d.run_id)
-            when count(*) then ', or all together with ''engine runs purge ' || new.run || ' --tree'''
+            when count(*) then ', or purge all of them with ''engine runs purge ' || new.run || ' --tree'''
             else ''
         end
     )

@@ -1,6 +1,6 @@
--- Retention: which runs have rested for long, and what becomes of them.
--- A run that rests is archived or removed with the runs below it, when somebody asks for it or, where the settings
--- archive_idle_days and retention_days say so, after a prompt. A run that has work left is never touched.
+-- Retention: runs without activity are archived or removed.
+-- A run without activity is archived or removed with its child runs: on request, or after a prompt if the setting
+-- archive_idle_days or retention_days is set. A run that works, waits or has queued prompts is never touched.
 -- spec: @retention
 
 -- views

@@ -1,4 +1,4 @@
--- Seals that are checked: how far each run is sealed, and the turns that are not as they were sealed.
+-- Checks of seals: how far each run is sealed, and which turns were changed afterwards.
 -- spec: @seals
 
 -- views
@@ -31,25 +31,26 @@ from (
         r.alias as run,
         t.sequence as turn,
         case
-            when s.turn_id is null then 'it has no seal'
+            when s.turn_id is null then 'the turn has no seal'
             when exists (select 1 from turns as o where o.run_id = r.id and o.sequence < t.sequence)
                 and not exists (select 1 from turns as o where o.run_id = r.id and o.sequence = t.sequence - 1)
                 then 'turn ' || (t.sequence - 1) || ' is gone'
             when (select text_digest(record || char(10)) from _turn_records where turn_id = t.id) is not s.digest
-                then 'its record is not what was sealed'
+                then 'the record of the turn was changed after it was sealed'
             when exists (
                 select 1
                 from packet_texts as k
                 where k.run = r.alias and k.turn = t.sequence and text_digest(k.body) is not k.sha256
             )
-                then 'its packet is not what was sent'
+                then 'the packet of the turn was changed after it was sent'
             when s.previous is not null
                 and r.parent_run_id is not null
                 and s.previous <> printf('%064d', 0)
                 and not exists (select 1 from turn_seals as b where b.digest = s.previous)
                 and not exists (select 1 from purged_seals as b where b.digest = s.previous)
-                then 'its chain continues a run that is not in this file'
-            when s.previous = printf('%064d', 0) and r.forked_at > 1 then 'its chain does not continue the run it came from'
+                then 'the seals continue the seals of a run that is not in this database'
+            when s.previous = printf('%064d', 0) and r.forked_at > 1 then 'the seals do not continue the seals of '
+                || 'the run that it was forked from'
         end as fault
     from runs as r
     join turns as t on t.run_id = r.id and t.phase = 'judged'

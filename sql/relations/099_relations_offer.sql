@@ -4,7 +4,7 @@
 -- seeds
 
 insert into categories (name, meaning) values
-    ('plan', 'the plan that is being worked down: <plan>')
+    ('plan', 'the current plan, shown in <plan>')
 on conflict (name) do update set meaning = excluded.meaning;
 
 insert into schemes (

@@ -1,7 +1,8 @@
--- Relations: a graph of nodes, each below any number of others: plans, steps, files, runs, whatever an app relates.
--- A node has a name that is unique in its scope: a run's (run:N), a project's (project:N) or the whole file's (global). An
--- edge puts a node below another one of its own scope, or of a scope that its run or project sees. There is no way from a
--- node down to itself: whatever writes an edge that would close a cycle is refused, with the cycle named.
+-- Relations: a graph of nodes, each with any number of parents: plans, steps, files, runs, or nodes of an app.
+-- A node has a name that is unique in its scope: a run's (run:N), a project's (project:N) or the whole file's
+-- (global). An edge puts a node below another one of its own scope, or of a scope that its run or project sees. There
+-- is no way from a node down to itself: whatever writes an edge that would close a cycle is refused, with the cycle
+-- named.
 -- needs: nothing
 -- spec: @relations @relation_cycles
 
@@ -54,7 +55,7 @@ insert into node_statuses (name, is_settled, meaning) values
     ('pending', 0, 'not begun'),
     ('in_progress', 0, 'being worked on'),
     ('done', 1, 'finished'),
-    ('failed', 1, 'given up, or gone wrong'),
+    ('failed', 1, 'given up or failed'),
     ('skipped', 1, 'left out')
 on conflict (name) do update set is_settled = excluded.is_settled, meaning = excluded.meaning;
 

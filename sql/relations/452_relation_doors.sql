@@ -1,6 +1,6 @@
--- Doors of relations: set a node, remove one, take nodes over from JSON.
--- Each is a view that is inserted into. A node is found by its name in a scope: that of 'run', the one that 'scope' names,
--- else the whole file's. Clients write here; the model has no door, its plans are entries (454).
+-- Doors of relations: set a node, remove a node, import nodes from JSON.
+-- Each is a view that is inserted into. A node is found by its name in a scope: that of 'run', the one that 'scope'
+-- names, else the whole file's. Clients write here; the model has no door, its plans are entries (454).
 -- spec: @relation_doors @relation_json
 
 -- views
@@ -103,8 +103,8 @@ begin
         and new.scope not in (select 'run:' || id from runs union all select 'project:' || id from projects);
     select fail(
         400,
-        'node ' || quote(n.value ->> 'id') || ': its status is '
-        || (select group_concat(name, ', ') from node_statuses) || ', not ' || quote(substr(n.value ->> 'status', 1, 80))
+        'node ' || quote(n.value ->> 'id') || ': status must be one of '
+            || (select group_concat(name, ', ') from node_statuses) || ', not ' || quote(substr(n.value ->> 'status', 1, 80))
     )
     from json_each(new.nodes, '$.nodes') as n
     where n.value ->> 'status' not in (select name from node_statuses);
@@ -134,7 +134,7 @@ begin
     where new.scope glob 'run:*' and j.value glob 'plan://*'
     on conflict (scope, name) do update set type = excluded.type;
     select fail(
-        404, 'node ' || quote(n.value ->> 'id') || ': there is no node ' || quote(j.value) || ' to be below; '
+        404, 'node ' || quote(n.value ->> 'id') || ': its parent ' || quote(j.value) || ' does not exist; '
         || case
             when j.value glob 'plan://*' then 'plans and steps belong to a run; see ''engine plan'''
             else 'add it first'

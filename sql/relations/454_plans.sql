@@ -1,8 +1,8 @@
--- Plans: checklists that a run works down, entries of the scheme plan://.
--- A line with a box, such as '- [ ] write the tests', is a step; an indented one belongs to the step above it. Steps are
--- read from the body that a run sees whenever they are asked for, so a fork, an undo and a rewind have theirs without
--- anything being kept in step. The newest plan in context that is not done stands in the packet, in a section of its own:
--- no rule of the budget demotes or archives it.
+-- Plans: checklists of a run, which are entries of the scheme plan://.
+-- A line with a box, such as '- [ ] write the tests', is a step; an indented one belongs to the step above it. Steps
+-- are read from the body that a run sees whenever they are asked for, so a fork, an undo and a rewind have theirs
+-- without anything being kept in step. The newest plan in context that is not done stands in the packet, in a section
+-- of its own: no rule of the budget demotes or archives it.
 -- spec: @plans @plan_section @relation_text
 
 -- seeds

@@ -1,7 +1,7 @@
--- The graph: the nodes that are stored, and the plans that each run sees with their steps, as one.
--- A plan is a node of its run under its path, a step one under that path with '#' and its number. They are read from the
--- text, so the graph shows what is there now. A stored node with the path of a plan or a step is that one: others are below
--- it.
+-- The graph: the stored nodes, and the plans and steps that each run sees.
+-- A plan is a node of its run under its path, a step one under that path with '#' and its number. They are read from
+-- the text, so the graph shows what is there now. A stored node with the path of a plan or a step is that one: others
+-- are below it.
 -- spec: @relation_graph @plans
 
 -- views

@@ -1,7 +1,7 @@
--- Rules: what a person wants of every answer, or of those to some prompts, in domains that words of the prompt call up.
--- A set of rules belongs to a project, or to all projects of the file; a run has the set of its folder or of the nearest
--- folder above it that has one, and the set of all. A rule is an entry rule://domain/NN of the scope of its set. Here
--- stands what there is; 422 says what a prompt calls up, 426 how a packet shows it.
+-- Rules: instructions of a person for all prompts, or for prompts that match. They are grouped in domains.
+-- A set of rules belongs to a project, or to all projects of the file; a run has the set of its folder or of the
+-- nearest folder above it that has one, and the set of all. A rule is an entry rule://domain/NN of the scope of its
+-- set. Here stands what there is; 422 says what a prompt calls up, 426 how a packet shows it.
 -- needs: nothing
 -- spec: @rule_domains @rule_brackets
 
@@ -144,10 +144,10 @@ create table if not exists rule_overrides (
 -- seeds
 
 insert into brackets (name, ordinal, after_prompts, below_percent, rules_of, meaning) values
-    ('FRESH', 1, 0, 101, 'FRESH', 'prompts 1 to 15; or 70 % and more of the context is left'),
-    ('MODERATE', 2, 15, 70, 'MODERATE', 'prompts 16 to 35; or less than 70 % is left'),
-    ('DEPLETED', 3, 35, 40, 'DEPLETED', 'prompts 36 to 50; or less than 40 % is left'),
-    ('CRITICAL', 4, 50, 15, 'DEPLETED', 'prompt 51 and on; or less than 15 % is left')
+    ('FRESH', 1, 0, 101, 'FRESH', 'prompts 1 to 15, or 70 % or more of the context is free'),
+    ('MODERATE', 2, 15, 70, 'MODERATE', 'prompts 16 to 35, or less than 70 % is free'),
+    ('DEPLETED', 3, 35, 40, 'DEPLETED', 'prompts 36 to 50, or less than 40 % is free'),
+    ('CRITICAL', 4, 50, 15, 'DEPLETED', 'from prompt 51 on, or less than 15 % is free')
 on conflict (name) do update set
     ordinal = excluded.ordinal, after_prompts = excluded.after_prompts, below_percent = excluded.below_percent,
     rules_of = excluded.rules_of, meaning = excluded.meaning;
@@ -255,7 +255,7 @@ begin
     where d.id = new.domain_id
         and (j.type <> 'text' or trim(j.value) = '' or length(j.value) > 2000 or instr(j.value, char(0)));
     select fail(
-        400, 'rules of ' || d.name || ': ' || json_array_length(new.rules) || ' are too many; at most 200 are allowed'
+        400, 'rules of ' || d.name || ': ' || json_array_length(new.rules) || ' rules are too many; at most 200 are allowed'
     )
     from rule_domains as d
     where d.id = new.domain_id and json_array_length(new.rules) > 200;

@@ -111,7 +111,7 @@ from bracket_list as a
 join bracket_list as b on b.rule_set_id = a.rule_set_id and b.ordinal = a.ordinal + 1
 where case a.basis when 'prompts' then b.after_prompts <= a.after_prompts else b.below_percent >= a.below_percent end
 union all
-select folder, 'domain ' || domain || ': never applies; give it words or globs, or make it always on'
+select folder, 'domain ' || domain || ': is never loaded; give it words or paths, or make it always-on'
 from rule_domain_list
 where is_active and not always_on and recall is null and paths is null
 union all
@@ -119,7 +119,7 @@ select folder, 'domain ' || domain || ': has no rules'
 from rule_domain_list
 where is_active and rules = 0
 union all
-select j.root, e.path || ': there is no domain of that name; ''engine rules new'' makes one'
+select j.root, e.path || ': does not exist; to create the domain, use ''engine rules new'''
 from entries as e
 left join projects as j on e.scope = 'project:' || j.id
 where e.kind = 'rule'

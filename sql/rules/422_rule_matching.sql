@@ -1,7 +1,7 @@
--- Rule matching: what the prompt of a loop calls up, found once a loop and kept as rows, so that it can be explained.
--- All words are looked for in one pass. A domain is called up by a word or a file of its own, kept away by a word that
--- excludes it, and all but those that are always on by a word that excludes all; star-commands count whatever is excluded.
--- 423 has the doors.
+-- Rule matching: the rules that match a prompt, found once for a loop and stored, so that they can be explained.
+-- All words are looked for in one pass. A domain is called up by a word or a file of its own, kept away by a word
+-- that excludes it, and all but those that are always on by a word that excludes all; star-commands count whatever is
+-- excluded. 423 has the doors.
 -- spec: @rule_domains @rule_brackets @rule_explanation
 
 -- tables

@@ -1,6 +1,6 @@
--- The section of rules: what a loop's packets show of them, made once a loop and kept as rows.
--- It stands before the budget, behind all that a provider may have cached. Rules are texts of a project: each is one line
--- that opens and closes no fence, and the tag around them is one that they do not hold.
+-- The section of rules: the text with the rules in the packets of a loop, made once for a loop and stored.
+-- It stands before the budget, behind all that a provider may have cached. Rules are texts of a project: each is one
+-- line that opens and closes no fence, and the tag around them is one that they do not hold.
 -- spec: @rule_section @fences
 
 -- tables

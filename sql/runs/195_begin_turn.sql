@@ -19,11 +19,12 @@ instead of insert on _begin_turn
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
-    select fail(409, 'run ' || new.run || ': its turn ' || t.sequence || ' is still open; dispatch it before the next one')
+    select fail(409, 'run ' || new.run || ': turn ' || t.sequence
+        || ' is still open; dispatch it before you begin the next turn')
     from runs as r
     join turns as t on t.run_id = r.id and t.phase <> 'judged'
     where r.alias = new.run;
-    select fail(409, 'run ' || new.run || ': nothing to do; give it a prompt')
+    select fail(409, 'run ' || new.run || ': has nothing to do; give it a prompt')
     where not exists (
         select 1
         from loops as l

@@ -73,8 +73,8 @@ begin
     -- RESPONSE_CHARACTERS in functions/limits.py
     select fail(
         413,
-        'turn ' || new.sequence || ': a response has at most 1,000,000 characters; store its beginning, with the '
-        || 'finish_reason ''length'''
+        'turn ' || new.sequence || ': the response is longer than 1,000,000 characters; store its beginning, with the '
+            || 'finish_reason ''length'''
     )
     where length(new.response) > 1000000;
     update turns
@@ -96,14 +96,14 @@ end;
 create trigger _dispatch__dispatch
 instead of insert on _dispatch
 begin
-    select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': nothing to dispatch')
+    select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': has no response to dispatch')
     where not exists (
         select 1
         from turns as t
         join runs as r on r.id = t.run_id
         where r.alias = new.run and t.phase <> 'judged' and t.phase in ('answered', 'dispatching')
     );
-    select fail(409, 'run ' || new.run || ': another process drives it; wait for it or stop it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     from _leases_in_force as l
     join runs as r on r.id = l.run_id
     where r.alias = new.run and l.token is not new.lease;
@@ -232,7 +232,7 @@ begin
     insert into vetoes (command_id, outcome, message)
     select
         c.id, 'truncated',
-        r.told || ' inside this <' || c.action || '>, so nothing of it was done. It ended in: '
+        r.told || ' inside this <' || c.action || '>, so it was not carried out. It ended in: '
         || substr(p.value ->> '$.source', -80) || char(10)
         || case c.action
             when 'set' then 'Write less at once: the beginning in one <set>, then each further part with <<APPEND … APPEND.'
@@ -254,7 +254,7 @@ begin
     select
         new.turn_id, 422,
         '<' || u.name || '> has no attribute ' || group_concat(quote(substr(u.attribute, 1, 60)), ', ')
-        || ': left out. It takes: ' || (select group_concat(key, ', ') from json_each(u.schema, '$.properties')),
+        || ': ignored. It takes: ' || (select group_concat(key, ', ') from json_each(u.schema, '$.properties')),
         1
     from (
         select distinct o.name, o.schema, a.key as attribute
@@ -272,7 +272,7 @@ begin
     select
         t.id, 422,
         r.told || coalesce('. It ended in: ' || nullif(r.ending, ''), ' before it said anything') || char(10)
-        || 'Only what was closed before that is done. Say the rest in fewer words, or in smaller steps.',
+        || 'Only the commands closed before that ran. Say the rest in fewer words, or in smaller steps.',
         'truncated'
     from _cut_responses as r
     join turns as t on t.id = r.turn_id
@@ -291,10 +291,10 @@ begin
         case
             when text_repetition(response) is not null
                 then 'The response was stuck: after ' || text_repetition(response)
-                || ' characters it said the same over and over, until it was cut off. Nothing of it was done. It ended in: '
+                || ' characters it repeated itself until it was cut off. Nothing was carried out. It ended in: '
                 || substr(response, -80) || char(10) || 'Say it once, in other words or in smaller steps.'
             else 'Your thoughts were stuck: after ' || text_repetition(reasoning)
-                || ' characters they said the same over and over, until they were cut off. They ended in: '
+                || ' characters they repeated themselves until they were cut off. They ended in: '
                 || substr(reasoning, -80) || char(10) || 'Think less, and act.'
         end,
         'repetition'

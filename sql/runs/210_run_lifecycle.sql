@@ -49,10 +49,11 @@ instead of insert on _ensure_run
 when not exists (select 1 from runs where alias = new.alias)
 begin
     insert into _check_options (run, attributes) values (new.alias, new.attributes);
-    select fail(404, 'run ' || quote(json_extract(new.attributes, '$.fork')) || ': there is no such run to fork')
+    select fail(404, 'run ' || quote(json_extract(new.attributes, '$.fork'))
+        || ': there is no such run, so it cannot be forked; see ''engine runs''')
     where json_extract(new.attributes, '$.fork') is not null
         and not exists (select 1 from runs where alias = json_extract(new.attributes, '$.fork'));
-    select fail(400, 'run ' || new.alias || ': at is the turn of a fork; name the run to fork with fork')
+    select fail(400, 'run ' || new.alias || ': the option at needs the option fork, which names the run to copy')
     where json_extract(new.attributes, '$.at') is not null and json_extract(new.attributes, '$.fork') is null;
     insert into projects (name, root, created_at)
     select
@@ -111,8 +112,8 @@ begin
                     and t.seen_at is not null
             )
         end;
-    select fail(404, 'run ' || p.alias || ': has no turn ' || json_extract(new.attributes, '$.at') || '; its last is '
-        || (p.next_turn - 1))
+    select fail(404, 'run ' || p.alias || ': has no turn ' || json_extract(new.attributes, '$.at')
+        || '; its last turn is ' || (p.next_turn - 1))
     from runs as p
     join runs as r on r.alias = new.alias and r.parent_run_id is null
     where p.alias = json_extract(new.attributes, '$.fork');
@@ -277,14 +278,14 @@ begin
     where id = new.run_id;
     select fail(
         409, 'run ' || r.alias || ': works in ' || case when p.root is null then 'no folder' else quote(p.root) end
-        || ', and a run keeps its folder; start a new run there'
+        || ', and the folder of a run cannot change; start a new run in the other folder'
     )
     from runs as r
     join projects as p on p.id = r.project_id
     where r.id = new.run_id
         and json_extract(new.attributes, '$.attributes.root') <> coalesce(p.root, 0);
     select fail(
-        400, 'run ' || r.alias || ': ' || o.name || ' needs a folder, and this run works in none; start a run with a root'
+        400, 'run ' || r.alias || ': ' || o.name || ' needs a folder, but this run has no folder; start a run with a root'
     )
     from runs as r
     join projects as p on p.id = r.project_id

@@ -1,5 +1,5 @@
--- The end of one prompt, wherever it stands: in line, active, or ended meanwhile.
--- An abort (210) is about what a run is doing; who gave a prompt cannot know whether a driver has taken it up.
+-- The end of one prompt, whether it is queued, active or has already ended.
+-- An abort (210) ends the active prompt of a run. These doors end a certain prompt, even if it has not started yet.
 -- spec: @abort
 
 -- views
@@ -17,7 +17,7 @@ where false;
 create trigger verb_end_prompt__end
 instead of insert on verb_end_prompt
 begin
-    select fail(404, 'run ' || quote(new.run) || ': has no prompt ' || quote(new.loop) || '; see loop_list')
+    select fail(404, 'run ' || quote(new.run) || ': has no prompt ' || quote(new.loop) || '; see the view loop_list')
     where not exists (
         select 1
         from loops as l

@@ -1,6 +1,6 @@
--- Piped text: what a person gives to a prompt besides its words, as in `cat log.txt | engine run "why?"`.
--- A short text becomes a part of the prompt. A long one becomes an entry of its own, which the prompt names: the model
--- then reads it in pieces, and the ladder can put it in short.
+-- Piped text: a text that is piped to a prompt, as in `cat log.txt | engine run "why?"`.
+-- A short text becomes a part of the prompt. A long one becomes an entry of its own, which the prompt names: the
+-- model then reads it in pieces, and the ladder can summarize it.
 -- spec: @piped_text
 
 -- seeds

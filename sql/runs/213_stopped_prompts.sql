@@ -1,6 +1,6 @@
--- Stopped prompts: what a limit has stopped, and how to go on with it.
--- A loop that has ended stays as it ended. Who gives its prompt more turns or seconds gives the same prompt once more, with
--- its options, in the same run: the model finds what it has done.
+-- Stopped prompts: prompts that a limit has stopped, and how to continue them.
+-- A loop that has ended does not change. To continue its prompt, the same prompt is given again in the same run, with
+-- more turns or seconds. The model sees what it has done before.
 -- spec: @stopped_prompts
 
 -- views
@@ -45,10 +45,10 @@ begin
     where not exists (select 1 from runs where alias = new.run);
     select fail(
         409,
-        'run ' || new.run || ': its latest prompt did not stop at a limit'
+        'run ' || new.run || ': no limit stopped its latest prompt'
         || case
             when exists (select 1 from open_prompts as o where o.run = new.run)
-                then ', it goes on: resume it without a limit'
+                then '; resume the run without a new limit'
             else '; give it a new prompt'
         end
     )

@@ -1,6 +1,6 @@
--- What people call runs: their names, titles and labels, and which of them lists leave out.
--- All else refers to a run by its number, so a new name is a change of one column. A title that nobody gave is the beginning
--- of the first prompt (run_overview).
+-- Names of runs: names, titles and labels, and which runs are archived.
+-- All other tables refer to a run by its number, so a new name changes only one column. A run without a title shows
+-- the beginning of its first prompt (run_overview).
 -- spec: @run_names
 
 -- views
@@ -45,7 +45,7 @@ instead of insert on _expect_at_rest
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
-    select fail(409, 'run ' || run || ': is being driven; wait for it, or stop it with ''engine abort ' || run || '''')
+    select fail(409, 'run ' || run || ': a process works on it; wait, or stop it: engine abort ' || run)
     from _driven_trees
     where top = new.run and token is not new.lease;
 end;
@@ -68,7 +68,7 @@ begin
     from runs
     where alias = new.name;
     select fail(
-        409, 'run ' || new.run || ': a command of it runs in the background, so its name cannot change; stop it with '
+        409, 'run ' || new.run || ': cannot be renamed while its command runs in the background; stop the command with '
         || '''engine abort ' || new.run || ''''
     )
     from _kept_processes as k

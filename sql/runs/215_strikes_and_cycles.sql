@@ -1,7 +1,7 @@
--- Findings: what is noticed of a turn.
--- Whether its response was cut off, what it asked for, whether it repeats turns before it, and which
--- of its errors count. dispatch (200) asks for the cut; _judge_turn (220) reads _turn_findings once,
--- when every command of the turn is settled, and the votes depend on it.
+-- Findings: facts about a turn, on which the votes depend.
+-- Whether its response was cut off, what it asked for, whether it repeats turns before it, and which of its errors
+-- count. dispatch (200) asks for the cut; _judge_turn (220) reads _turn_findings once, when every command of the turn
+-- is settled, and the votes depend on it.
 -- spec: @cut_off @strikes @cycle_detection @healing
 
 -- views

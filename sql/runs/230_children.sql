@@ -1,7 +1,7 @@
 -- Children: runs that do a part of another run's work.
--- _start_child makes one, for whoever has work to give away: a tool, a workflow, a judge. It is a run like any other, with
--- views of its own, a prompt and a lease; what it may do is at most what its parent may. A parent and all runs below it are
--- a tree. An abort goes down the tree and never up.
+-- _start_child makes a child run for a tool, a workflow or a judge. A child is a run like any other, with views, a
+-- prompt and a lease of its own. It never has more rights than its parent. A parent and all runs below it are a tree.
+-- An abort of a run also aborts the runs below it.
 -- spec: @children @abort
 
 -- tables
@@ -299,7 +299,8 @@ begin
     select fail(404, 'child run: there is no run with the id ' || coalesce(new.parent_run_id, 'null'))
     where not exists (select 1 from runs where id = new.parent_run_id);
     select fail(
-        400, 'child of run ' || r.alias || ': its role is subtask, execute, judge, workflow or step, not ' || quote(new.role)
+        400, 'child of run ' || r.alias || ': role must be subtask, execute, judge, workflow or step, not '
+            || quote(new.role)
     )
     from runs as r
     where r.id = new.parent_run_id and coalesce(new.role, '') not in ('subtask', 'execute', 'judge', 'workflow', 'step');

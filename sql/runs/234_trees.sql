@@ -1,4 +1,4 @@
--- Trees: a run with all that is done below it, for people.
+-- Trees: a run together with its child runs, for people.
 -- spec: @trees
 
 -- views
@@ -91,7 +91,7 @@ begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
     select fail(
-        409, new.path || ': ' || group_concat(run, ' and ') || ' have proposals there; name one of these runs'
+        409, new.path || ': ' || group_concat(run, ' and ') || ' have proposals at this path; name one of these runs'
     )
     from (
         select distinct p.run

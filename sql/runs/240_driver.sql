@@ -42,15 +42,15 @@ insert into model_failures (status, loop_status, meaning) values
     (400, 500, 'the provider rejects the request'),
     (401, 500, 'the key is missing or wrong'),
     (403, 500, 'the key may not use the model'),
-    (404, 500, 'there is no such model'),
-    (413, null, 'the packet is too long for the model: it is demoted once, then the loop ends'),
+    (404, 500, 'the model does not exist'),
+    (413, null, 'the packet is too long for the model: it is shortened once, then the loop ends'),
     (422, 500, 'the provider cannot process the request'),
-    (429, 500, 'too many requests, for longer than the deadline'),
+    (429, 500, 'the provider refused too many requests until the deadline'),
     (499, 499, 'aborted'),
-    (500, 500, 'the provider broke'),
+    (500, 500, 'the provider had an error'),
     (502, 500, 'the provider cannot be reached'),
     (503, 500, 'the provider is not ready'),
-    (504, null, 'the provider took too long: a strike')
+    (504, null, 'the provider took too long; this counts as a strike')
 on conflict (status) do update set loop_status = excluded.loop_status, meaning = excluded.meaning;
 
 -- views

@@ -1,4 +1,4 @@
--- Preparation: what has to be done before a packet is read, and what has to be searched for the prompt of a loop.
+-- Preparation: the work before a packet is made, such as searches for the prompt of a loop.
 -- spec: @_next_steps @references_by_meaning
 
 -- tables
@@ -45,9 +45,9 @@ where false;
 create trigger _end_preparation__end
 instead of insert on _end_preparation
 begin
-    select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': nothing to prepare')
+    select fail(409, 'run ' || coalesce(new.run, 'NULL') || ': has no turn to prepare')
     where not exists (select 1 from _next_steps as n where n.run = new.run and n.step = 'prepare');
-    select fail(409, 'run ' || new.run || ': another process drives it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     from _leases_in_force as l
     join runs as r on r.id = l.run_id
     where r.alias = new.run and l.token is not new.lease;

@@ -1,8 +1,8 @@
--- Skills: instructions for certain tasks, which a model gets when a task comes up.
--- A skill is a folder with a SKILL.md, a single file, or either of them packed or at an address. Its text is the entry
--- skill://name, its other files are skill://name/path; all of them are archived until they are asked for, and the system
--- message has only names and descriptions. Those in the folders where agents keep skills in a project are found with its
--- files; others are added by a person. A model reads skills and changes none.
+-- Skills: instructions for certain tasks, which a model reads when it has such a task.
+-- A skill is a folder with a SKILL.md, a single file, or either of them packed or at an address. Its text is the
+-- entry skill://name, its other files are skill://name/path; all of them are archived until they are asked for, and
+-- the system message has only names and descriptions. Those in the folders where agents keep skills in a project are
+-- found with its files; others are added by a person. A model reads skills and changes none.
 -- needs: nothing
 -- spec: @skills
 

@@ -1,5 +1,5 @@
 -- Changing skills: how they are found, added, replaced and removed, offered to runs, and kept from models.
--- Whoever reads a skill from somewhere writes it through verb_write_skill; its texts become heads that all runs follow.
+-- A program that reads a skill writes it through verb_write_skill. Its texts become heads that all runs follow.
 -- spec: @skills
 
 -- views

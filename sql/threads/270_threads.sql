@@ -1,9 +1,8 @@
 -- Behavioural threads: small programs that block, ask and wait, beside the model.
--- A thread is a sequence of points. At each point it says what it requests, what it waits for, what it blocks, and what
--- ends it. Events of a run (a command comes up, a test has ended, a turn is over) move the threads that wait for them, and
--- an event that some thread blocks does not happen. What a thread may do is what a plugin may: refuse a command, vote on a
--- turn, tell the model something. 271 has the threads that come with the engine, 272 the events, 273 and
--- 274 the steps.
+-- A thread is a sequence of points. At each point it can request events, wait for events, and block events. Events of
+-- a run (a command will be carried out, a test has ended, a turn has ended) move the threads that wait for them. An
+-- event that a thread blocks does not happen. A thread can refuse a command, vote on a turn, and send a message to
+-- the model. 271 has the threads of the engine, 272 the events, 273 and 274 the steps.
 -- needs: nothing
 -- spec: @threads @thread_events
 
@@ -119,17 +118,17 @@ create table if not exists test_programs (
 insert into thread_events (name, origin, fields, meaning) values
     (
         'command', 'offered', '["action","path","to","line","test","unread","status"]',
-        'a command of the model is about to be performed'
+        'a command of the model will be carried out next'
     ),
-    ('finish', 'offered', '["status","open"]', 'the loop is about to end as done'),
-    ('done', 'fact', '["action","path","to","line","status"]', 'a command was performed'),
+    ('finish', 'offered', '["status","open"]', 'the loop will end as done next'),
+    ('done', 'fact', '["action","path","to","line","status"]', 'a command was carried out'),
     ('failed', 'fact', '["action","path","to","line","outcome"]', 'a command failed'),
     ('edit', 'fact', '["path","change"]', 'a file was written or removed'),
     ('ran', 'fact', '["line","exit","test"]', 'a process has ended'),
-    ('turn', 'fact', '[]', 'a turn is over'),
-    ('ask', 'request', '[]', 'the model is told the message, and the loop goes on'),
-    ('tell', 'request', '[]', 'the model is told the message'),
-    ('check', 'request', '[]', 'the command line of the setting check runs behind the commands of the turn')
+    ('turn', 'fact', '[]', 'a turn has ended'),
+    ('ask', 'request', '[]', 'the model reads the message, and the loop continues'),
+    ('tell', 'request', '[]', 'the model reads the message'),
+    ('check', 'request', '[]', 'the command line of the setting check runs after the commands of the turn')
 on conflict (name) do update set origin = excluded.origin, fields = excluded.fields, meaning = excluded.meaning;
 
 insert or ignore into test_programs (program, arguments)

@@ -1,20 +1,20 @@
--- Rules for threads: those that come with the engine, and what is wrong with one that somebody wrote.
+-- Threads of the engine, and the mistakes that a thread can have.
 -- spec: @threads @shipped_threads @thread_files
 
 -- seeds
 
 insert into threads (name, level, purpose, priority, repeat_from, each_prompt, tool, added_by) values
     (
-        'read_before_run', 'shipped', 'a script of the project runs only after the run has seen its text', 10,
+        'read_before_run', 'shipped', 'the run must read a script of the project before it runs the script', 10,
         null, 0, 'get', 'engine'
     ),
     (
-        'finish_clean', 'shipped', 'a loop does not end as done while a proposal is open, or when its tests failed last', 20,
+        'finish_clean', 'shipped', 'a prompt does not end as done while a proposal is open, or if its last tests failed', 20,
         1, 1, 'sh', 'engine'
     ),
-    ('test_after_edit', 'shipped', 'after an edit the model is asked for the tests, once', 30, 1, 1, 'sh', 'engine'),
+    ('test_after_edit', 'shipped', 'after an edit, the model is asked once to run the tests', 30, 1, 1, 'sh', 'engine'),
     (
-        'check_after_edit', 'shipped', 'after a turn with edits the command line of the setting check runs', 25,
+        'check_after_edit', 'shipped', 'after a turn with edits, the command line of the setting check runs', 25,
         1, 1, 'sh', 'engine'
     )
 on conflict (name, coalesce(project_id, 0), coalesce(run_id, 0)) where removed_at is null do update set
@@ -33,7 +33,7 @@ from (
     union all
     select
         'finish_clean', 1, 'block', 'finish', '{"open":"[1-9]*"}',
-        'Not done yet: {open} of what this run proposed waits for a person''s decision. Do what else is to be done, or '
+        'Not done yet: open proposals of this run: {open}. Do the remaining work, or '
         || 'say in <update status="422"> that it waits.'
     union all
     select 'finish_clean', 1, 'wait', 'ran', '{"test":"*","exit":"[^0]*"}', null
@@ -138,9 +138,9 @@ cross join json_each(json_array(
     end,
     case
         when p.part = 'request' and e.origin <> 'request'
-            then 'only the engine says ' || p.event || '; a thread requests ask, tell, check, or an event of its own'
+            then 'only the engine says ' || p.event || '; request ask, tell, check, or an event of your own'
         when p.part = 'block' and e.origin = 'fact'
-            then p.event || ' has happened when it is told; what can be blocked is ' || (
+            then p.event || ' has already happened, so it cannot be blocked; you can block ' || (
                     select group_concat(name, ', ')
                     from (select name from thread_events where origin <> 'fact' order by origin, name)
                 ) || ', or an event of threads'
@@ -149,7 +149,7 @@ cross join json_each(json_array(
         when p.part = 'block' and e.origin = 'offered' or p.part = 'request' and p.event in ('ask', 'tell')
             then case
                     when trim(coalesce(p.message, ''), char(32, 9, 10, 13)) = ''
-                        then 'a ' || p.part || ' of ' || p.event || ' has a message that says what to do'
+                        then 'a ' || p.part || ' of ' || p.event || ' needs a message that says what to do'
                 end
         when p.message is not null and (e.name is not null or p.part not in ('block', 'request'))
             then 'nobody reads the message of this ' || p.part
@@ -172,11 +172,11 @@ cross join json_each(json_array(
         when k.type <> 'text'
             or length(k.value) not between 1 and 200
             or length(k.value) - length(replace(k.value, '*', '')) > 5
-            then k.key || ' is a text of 1 to 200 characters with at most 5 *'
+            then k.key || ' must be a text of 1 to 200 characters with at most 5 *'
     end,
     case
         when k.key = 'path' then case when k.type = 'text' then 'path: ' || pattern_error(k.value) end
-        when instr(k.value, '[!') then k.key || ': what is not meant is written [^…], not [!…]'
+        when instr(k.value, '[!') then k.key || ': write [^…] instead of [!…]'
     end
 )) as f
 where f.value is not null

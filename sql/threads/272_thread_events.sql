@@ -1,6 +1,6 @@
--- Events of a run, as threads are told of them.
--- What a command asks for is offered before it is performed; what came of it is a fact, read from the record: the results
--- of effects, and the commands of the turn that are settled.
+-- Events of a run that threads can wait for, request or block.
+-- What a command asks for is offered before it is performed; what came of it is a fact, read from the record: the
+-- results of effects, and the commands of the turn that are settled.
 -- spec: @thread_events
 
 -- views

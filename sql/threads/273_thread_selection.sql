@@ -1,7 +1,7 @@
--- Selection: what the threads of a run say at their points, and which event is next.
--- An event that some thread blocks does not happen. One that happens moves each thread that requests it or waits for it to
--- its next point, and ends each that it interrupts. Of the requests that nobody blocks the one of the lowest priority number
--- is next. 274 asks these views, step by step.
+-- Selection: what the threads of a run request, wait for and block, and which event is next.
+-- An event that some thread blocks does not happen. One that happens moves each thread that requests it or waits for
+-- it to its next point, and ends each that it interrupts. Of the requests that nobody blocks the one of the lowest
+-- priority number is next. 274 asks these views, step by step.
 -- spec: @threads @thread_steps
 
 -- views

@@ -1,6 +1,6 @@
--- Joining: which threads take part in a run, and from which point on.
--- The driver joins the threads of a run when it begins to drive. A thread that is new to a run begins at its first point;
--- in a fork it goes on where it stood at that turn.
+-- Joining: which threads take part in a run, and the point at which each begins.
+-- The driver joins the threads of a run when it begins to drive. A thread that is new to a run begins at its first
+-- point; in a fork it goes on where it stood at that turn.
 -- spec: @threads @thread_past
 
 -- views
@@ -48,7 +48,7 @@ begin
         400,
         'setting threads: there is no built-in thread ' || quote(n.name) || '; use '
         || (select group_concat(name, ', ') from (select name from threads where level = 'shipped' order by name))
-        || ', and all'
+        || ', or all'
     )
     from _named_threads as n
     where n.name <> 'all' and n.name not in (select all t.name from threads as t where t.level = 'shipped');

@@ -1,4 +1,4 @@
--- Reports on threads: which there are, what they say, and what they did in a run.
+-- Reports on threads: their rules, and what they did in a run.
 -- spec: @thread_reports
 
 -- views

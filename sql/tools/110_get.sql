@@ -1,5 +1,6 @@
 -- get: read entries.
--- What it finds becomes visible in the next packet; a slice (line, limit, char, chars) and a list stand in the log instead.
+-- The entries that it finds become visible in the next packet. A slice (line, limit, char, chars) or a list is shown
+-- in the log instead.
 -- spec: @verb_get
 
 -- seeds
@@ -8,7 +9,7 @@ insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, 
     ('get', 10, 1, 1, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
             "path": {"type": "string", "description": "a file, an entry such as known://topic, or a glob over them"},
-            "body": {"type": "string", "description": "keep those whose text holds these words"},
+            "body": {"type": "string", "description": "only entries whose text has these words"},
             "line": {"type": "integer", "description": "first line of a slice; negative counts from the end"},
             "limit": {"type": "integer", "description": "lines of the slice; with map, tokens of the map"},
             "char": {"type": "integer", "description": "first character of a slice, for long lines; negative: from the end"},
@@ -42,17 +43,17 @@ select
             c.path || char(10) || case
                 when s.slice ->> '$.first' = 0
                     then '[it has ' || counted(s.slice ->> '$.total', 'line')
-                        || coalesce('; line ' || json_extract(c.attributes, '$.line') || ' is behind its end', '') || ']'
+                        || coalesce('; line ' || json_extract(c.attributes, '$.line') || ' is after its end', '') || ']'
                 when s.slice ->> '$.from' = 0
                     then '[it has ' || counted(s.slice ->> '$.of', 'character')
-                        || coalesce('; character ' || json_extract(c.attributes, '$.char') || ' is behind its end', '')
+                        || coalesce('; character ' || json_extract(c.attributes, '$.char') || ' is after its end', '')
                         || ']'
                 else '[lines ' || (s.slice ->> '$.first') || '-' || (s.slice ->> '$.last')
                     || ' / ' || (s.slice ->> '$.total') || ' total' || coalesce(
                         '; characters ' || (s.slice ->> '$.from') || '-' || (s.slice ->> '$.to')
                         || ' / ' || (s.slice ->> '$.of') || ' of them' || case
                             when s.slice ->> '$.to' < s.slice ->> '$.of'
-                                then '; go on with char="' || ((s.slice ->> '$.to') + 1) || '"'
+                                then '; continue with char="' || ((s.slice ->> '$.to') + 1) || '"'
                             else ''
                         end, ''
                     ) || ']' || char(10) || (s.slice ->> '$.text')

@@ -1,7 +1,7 @@
--- set: write, edit, or change what is seen.
--- A set is a patch (114), a decision on a proposal, a change of visibility and attributes (no body), or a body for one
--- entry or for the many that a pattern finds. A body comes under a path through _write_body, whichever command brings it:
--- an entry of the engine is written at once, a file is proposed.
+-- set: write or edit an entry, or change its visibility.
+-- A set is a patch (114), a decision on a proposal, a change of visibility and attributes (no body), or a body for
+-- one entry or for the many that a pattern finds. A body comes under a path through _write_body, whichever command
+-- brings it: an entry of the engine is written at once, a file is proposed.
 -- spec: @verb_set @edit_syntax @size_gate @proposals
 
 -- seeds
@@ -19,7 +19,7 @@ insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema,
                 "type": "string", "enum": ["visible", "summarized", "archived"],
                 "description": "visible, summarized: its short form, archived: out of sight"},
             "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"},
-            "filter": {"type": "string", "description": "keep those whose text holds these words"}
+            "filter": {"type": "string", "description": "only entries whose text has these words"}
         }, "required": ["path"]}'),
         'write or edit an entry, or change its visibility')
 on conflict (name) do update
@@ -199,7 +199,7 @@ begin
                 (
                     select
                         'overflow:' || token_count(new.body) || ': ' || new.path || ': ' || token_count(new.body)
-                        || ' tokens are too many, ' || value || ' is the limit; keep one fact an entry and write several.'
+                        || ' tokens are too many, ' || value || ' is the limit; write several entries, one fact each.'
                     from settings
                     where name = 'max_entry_tokens'
                         and exists (select 1 from schemes where name = path_scheme(new.path) and gated)

@@ -132,7 +132,7 @@ begin
     select
         new.command_id,
         'validation: The patch makes ' || coalesce(f.value ->> '$.to', f.value ->> '$.path')
-        || ' twice: say once what becomes of it.'
+        || ' twice: name it once.'
     from json_each(new.files) as f
     group by coalesce(f.value ->> '$.to', f.value ->> '$.path')
     having count(*) > 1
@@ -220,5 +220,5 @@ begin
         and (f.value ->> '$.action' = 'delete' or f.value ->> '$.to' is not null)
     order by f.key;
     insert into _resolve_command (command_id, message)
-    values (new.command_id, 'The patch changes nothing: the files are so already.');
+    values (new.command_id, 'The patch changes nothing: the files already have these texts.');
 end;

@@ -11,14 +11,14 @@ insert into tools (name, ordinal, gathers, advertised, modes, hidden_by, schema,
     ('rm', 60, 0, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
             "path": {"type": "string", "description": "a file, an entry such as known://topic, or a glob over them"},
-            "body": {"type": "string", "description": "keep those whose text holds these words"},
+            "body": {"type": "string", "description": "only entries whose text has these words"},
             "manifest": {"type": "boolean", "description": "only list what the path finds, with its tokens"}
         }, "required": ["path"]}'),
         'remove or delete entries and files'),
     ('cp', 70, 0, 1, '["ask","act"]', '[]',
         json('{"type": "object", "properties": {
             "path": {"type": "string", "description": "the source, named exactly; a glob with manifest"},
-            "to": {"type": "string", "description": "the destination; what stands there is overwritten"},
+            "to": {"type": "string", "description": "the destination; an entry there is replaced"},
             "visibility": {
                 "type": "string", "enum": ["visible", "summarized", "archived"],
                 "description": "of the copy"},

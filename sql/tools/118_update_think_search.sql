@@ -16,9 +16,9 @@ insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, 
             "status": {
                 "type": "integer", "enum": [102, 200, 204, 422],
                 "description": "102 go on, 200 done, 204 nothing to do, 422 cannot be done"},
-            "body": {"type": "string", "description": "with 200 the answer that the user reads, else what goes on"}
+            "body": {"type": "string", "description": "with 200 the answer for the user, else the progress"}
         }, "required": ["status", "body"]}'),
-        'say that the loop goes on or is over'),
+        'say whether the task goes on or is done'),
     ('search', 90, 1, 0, 1, '["ask","act"]', '["no_web"]',
         json('{"type": "object", "properties": {
             "body": {"type": "string", "description": "the words to look for"},
@@ -45,7 +45,7 @@ instead of insert on _offer_search
 begin
     select fail(404, 'run ' || quote(new.run) || ': there is no such run; see ''engine runs''')
     where not exists (select 1 from runs where alias = new.run);
-    select fail(409, 'run ' || new.run || ': another process drives it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     where not exists (
         select 1
         from leases as l
@@ -65,7 +65,7 @@ begin
     select
         new.id,
         'validation: Invalid status "' || json_extract(new.attributes, '$.status')
-        || '": 102 goes on, 200 is done, 204 had nothing to do, 422 cannot be done.'
+        || '": 102 continues, 200 is done, 204 had nothing to do, 422 cannot be done.'
     where not (
             cast(json_extract(new.attributes, '$.status') as text) in ('200', '204', '422', '500')
             or cast(json_extract(new.attributes, '$.status') as text) glob '1[0-9][0-9]'

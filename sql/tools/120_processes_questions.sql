@@ -19,7 +19,7 @@ insert into tools (name, ordinal, gathers, advertised, reads, modes, hidden_by, 
             "body": {"type": "string", "description": "the shell command"},
             "timeout": {
                 "type": "number", "minimum": 1, "maximum": 600, "description": "seconds after which it is stopped"},
-            "background": {"type": "boolean", "description": "go on while it runs; it ends with the task"},
+            "background": {"type": "boolean", "description": "do not wait for it; it ends with the task"},
             "keep": {"type": "boolean", "description": "with background: it runs on after the task, for the person"}
         }, "required": ["body"]}'),
         'run a shell command'),
@@ -223,7 +223,7 @@ end;
 create trigger _append_output__append
 instead of insert on _append_output
 begin
-    select fail(409, 'effect ' || new.effect_id || ': another process drives its run')
+    select fail(409, 'effect ' || new.effect_id || ': another process works on its run')
     from _effect_leases
     where effect_id = new.effect_id and token is not new.lease;
     insert into entry_chunks (run_id, entry_id, text)

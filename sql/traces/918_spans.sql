@@ -1,6 +1,7 @@
--- Spans: what happened as OpenTelemetry tells it: prompts, turns, model calls, tools and waits, with their times.
--- The exporter sends these rows as they are, live and afterwards, so both are the same trace. It makes the ids of a span
--- of its key. Attributes have the names of OpenTelemetry's conventions for generative AI, or begin with 'engine.'.
+-- Spans: the prompts, turns, model calls, tool calls and waits of runs, in the form of OpenTelemetry.
+-- The exporter sends these rows as they are, live and afterwards, so both are the same trace. It makes the ids of a
+-- span of its key. Attributes have the names of OpenTelemetry's conventions for generative AI, or begin with
+-- 'engine.'.
 -- needs: nothing
 -- spec: @spans
 

@@ -1,11 +1,11 @@
--- Offer of typed answers: the options of a prompt that ask for an answer of a form.
+-- Offer of typed answers: the options of a prompt for an answer that matches a schema.
 -- spec: @modules @typed_answers
 
 -- seeds
 
 insert into run_options (name, scope, kind, least, most, meaning) values
-    ('output', 'loop', 'schema', null, null, 'the form of its answer, as a JSON Schema'),
-    ('output_attempts', 'loop', 'whole', 1, null, 'answers that are held against that schema')
+    ('output', 'loop', 'schema', null, null, 'the schema of the answer, as a JSON Schema'),
+    ('output_attempts', 'loop', 'whole', 1, null, 'how often the model may try to match that schema')
 on conflict (name) do update set
     scope = excluded.scope, kind = excluded.kind, least = excluded.least, most = excluded.most, meaning = excluded.meaning;
 

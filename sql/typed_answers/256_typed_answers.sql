@@ -1,7 +1,7 @@
--- Typed answers: an answer of the form that its prompt asks for, as JSON.
--- A prompt may bring a JSON Schema (output). The model is told of it behind the prompt. Where its loop would end, the answer
--- is held against the schema: one that fits becomes loops.output, one that does not goes back with each fault and its place,
--- until the attempts are spent; then the loop ends at 406 without an output.
+-- Typed answers: an answer as JSON that matches the schema of its prompt.
+-- A prompt may have a JSON Schema (output), which the model reads after the prompt. When the loop would end, the
+-- answer is compared with the schema. If it matches, it becomes loops.output. Otherwise the model reads each fault
+-- and tries again, until no attempts are left; then the loop ends at 406 without an output.
 -- needs: nothing
 -- spec: @typed_answers @answer_attempts
 

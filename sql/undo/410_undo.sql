@@ -1,7 +1,7 @@
--- Undo: edits of a run that are taken back, the newest first.
--- An edit is a command that wrote or removed files; those of shell commands are none. It is taken back by a command of its
--- own, 'undo', which proposes for each file the text before it; 'redo' takes back an undo in the same way. Both are refused
--- where a file is not as the edit left it. Whether an edit stands is read from undone_edits, nothing is marked on it.
+-- Undo: takes back edits of a run, the newest first.
+-- An edit is a command that wrote or removed files; changes by shell commands are not edits. The command 'undo'
+-- proposes, for each file, the text before the edit; 'redo' takes back an undo in the same way. Both are refused if a
+-- file has changed since the edit. undone_edits lists the edits that were taken back.
 -- needs: nothing
 -- spec: @undo
 
@@ -228,14 +228,15 @@ select
         when a.executable is not null and n.is_executable = a.executable then 1 - a.executable
     end as executable,
     case
-        when s.gaps > 0 then 'was changed by others between these edits'
-        when e.hash is not z.hash_after and json_extract(e.attributes, '$.kind') = 'missing' then 'is gone'
-        when e.hash is not z.hash_after then 'has changed since'
+        when s.gaps > 0 then 'was changed by somebody else between these edits'
+        when e.hash is not z.hash_after and json_extract(e.attributes, '$.kind') = 'missing' then 'no longer exists'
+        when e.hash is not z.hash_after then 'has changed since the edit'
         when json_extract(e.attributes, '$.leads_to') is not z.leads_to
-            then 'is a symbolic link by now, or leads elsewhere'
-        when a.hash_before is not null and v.content_id is null then 'its text before is not stored'
+            then 'is now a symbolic link, or leads to another file'
+        when a.hash_before is not null and v.content_id is null then 'cannot be restored, because its earlier text '
+            || 'is not stored'
         when z.kind = 'file_delete' and json_extract(v.attributes, '$.leads_to') is not null
-            then 'was a symbolic link, which is not brought back'
+            then 'was a symbolic link, and links cannot be restored'
         when exists (select 1 from _readonly_files as k where k.entry_id = e.id) then 'is readonly'
     end as obstacle
 from (

@@ -1,6 +1,6 @@
--- Doors of undo: take edits back, or take that back.
--- A person or an app decides by asking, in a name of its own. What is to become of the files are proposals of the command,
--- accepted in the same statement, so that a kill leaves either nothing or effects that the next driver performs.
+-- Doors of undo: take edits back, or take an undo back.
+-- Whoever asks for an undo also decides on it. The file changes are proposals that are accepted in the same
+-- statement. So a kill leaves either nothing, or effects that the next driver carries out.
 -- spec: @undo
 
 -- views
@@ -131,12 +131,12 @@ begin
     select fail(
         404,
         'run ' || alias || ': ' || case
-            when new.way = 'redo' then 'no undo is left to reverse'
-            when new.turn is null then 'no edit is left to undo'
+            when new.way = 'redo' then 'there is no undo to take back'
+            when new.turn is null then 'there is no edit to undo'
             when not exists (select 1 from turns as t where t.run_id = new.run_id and t.sequence = new.turn)
                 then 'there is no turn ' || new.turn || '; ''engine log ' || alias || ''' shows its turns'
-            else 'turn ' || new.turn || ' has no edit left to undo; ''engine rewind ' || alias || ' ' || new.turn
-                || ' --files'' brings back what shell commands changed, too'
+            else 'turn ' || new.turn || ' has no edit to undo; to take back changes by shell commands, too: engine '
+                || 'rewind ' || alias || ' ' || new.turn || ' --files'
         end
     )
     from runs
@@ -150,7 +150,8 @@ begin
     from _undo_files as f
     cross join runs as r on r.id = new.run_id
     where f.run_id = new.run_id and f.way = new.way and f.turn is new.turn and f.obstacle is not null;
-    select fail(409, 'run ' || r.alias || ': something has changed since you looked; look at it again')
+    select fail(409, 'run ' || r.alias || ': the run or its files have changed since you saw the diff; look at the '
+        || 'diff again')
     from _undo_plans as p
     cross join runs as r on r.id = new.run_id
     where p.run_id = new.run_id
@@ -211,13 +212,13 @@ end;
 create trigger _swap_names__swap
 instead of insert on _swap_names
 begin
-    select fail(409, 'run ' || r.alias || ': is still being driven; try again when it has stopped')
+    select fail(409, 'run ' || r.alias || ': a process works on it; try again when it has stopped')
     from runs as r
     join _leases_in_force as l on l.run_id = r.id
     where r.id in (new.run_id, new.other_id) and l.token is not new.lease;
     select fail(
         409,
-        'run ' || r.alias || ': ' || c.path || ' still runs in the background; stop it first with '
+        'run ' || r.alias || ': the command ' || c.path || ' still runs in the background; stop it first with '
         || '''engine abort ' || r.alias || ''''
     )
     from _kept_processes as k

@@ -1,7 +1,8 @@
--- Rewind: a run goes back to where a past turn was sent.
--- A fork from that turn takes the name over; the run as it was stays under the name with a number, with its open proposals
--- and its queue. With files, what the run changed since that turn is set back to the texts that scans and edits have
--- stored, changes by its shell commands included. What others changed, and what no text is stored of, stays.
+-- Rewind: returns a run to the point before a past turn.
+-- A fork from that turn takes the name over; the run as it was stays under the name with a number, with its open
+-- proposals and its queue. With files, what the run changed since that turn is set back to the texts that scans and
+-- edits have stored, changes by its shell commands included. What others changed, and what no text is stored of,
+-- stays.
 -- spec: @rewind
 
 -- tables

@@ -135,7 +135,7 @@ begin
         and not exists (
             select 1 from past_turns as t where t.run_id = new.run_id and t.turn = new.turn and t.seen_at is not null
         );
-    select fail(409, 'run ' || alias || ': something has changed since you looked; look at it again')
+    select fail(409, 'run ' || alias || ': the run or its files have changed since you saw the diff; look at the diff again')
     from runs
     where id = new.run_id
         and new.plan is not null

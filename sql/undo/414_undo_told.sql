@@ -1,4 +1,4 @@
--- Undo as models are told of it: before its next packet, each run whose past an undo or redo has changed.
+-- Messages to models about an undo: each run whose files an undo or redo has changed gets one before its next packet.
 -- spec: @undo_told
 
 -- views
@@ -33,7 +33,7 @@ select
     u.command_id,
     'log://undo/' || u.command_id as path,
     c.action,
-    case c.action when 'undo' then 'Taken back' else 'Done again' end || ' by decision from outside: ' || (
+    case c.action when 'undo' then 'Taken back' else 'Done again' end || ' by a decision from outside: ' || (
         select group_concat(what, ', ')
         from (
             select
@@ -53,7 +53,7 @@ select
             order by k.id desc
         )
     ) || '.' || coalesce(
-        case c.action when 'undo' then ' These edits do not stand any more.' else ' These edits stand again.' end
+        case c.action when 'undo' then ' These edits are undone.' else ' These edits are restored.' end
         || ' The files are now:' || char(10) || (
             select group_concat('* ' || coalesce(fence_path(p.target), p.target) || case
                     when p.kind = 'file_delete' then ' - removed'

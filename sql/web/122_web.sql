@@ -1,16 +1,16 @@
 -- The web: pages that a get fetches, and searches.
 -- A get of an address is an effect that needs no decision: the driver fetches the page, and its text becomes an entry
--- under that address, in short at first. The entry is the cache: it keeps the ETag and the date of the page, so that
--- asking again transfers a page only where it has changed. Fetching changes nothing, so an effect that a kill broke off
--- is done again. What a search finds becomes entries too, each with what the search engine says of it until a get reads
--- the page. Which addresses may be reached is judged where they are resolved, in engine/web.
+-- under that address, summarized at first. The entry is the cache: it keeps the ETag and the date of the page, so
+-- that asking again transfers a page only where it has changed. Fetching changes nothing, so an effect that a kill
+-- broke off is done again. What a search finds becomes entries too, each with what the search engine says of it until
+-- a get reads the page. Which addresses may be reached is judged where they are resolved, in engine/web.
 -- needs: nothing
 -- spec: @web_pages @tool_search
 
 -- seeds
 
 insert into outcomes (name, status, strikes, meaning) values
-    ('unreachable', 502, 0, 'a server gave no answer, or none that can be read')
+    ('unreachable', 502, 0, 'the server gave no answer, or an answer that cannot be read')
 on conflict (name) do update set status = excluded.status, meaning = excluded.meaning;
 
 -- views
@@ -52,7 +52,7 @@ select
             then json_object(
                 'state', 'failed',
                 'outcome', 'permission',
-                'message', 'This loop reads nothing from the web (no_web); only pages that it has can be got.'
+                'message', 'no_web forbids reading from the web; you can get only pages that are stored.'
             )
         when c.action = 'search' and trim(coalesce(c.body, ''), char(32, 9, 10, 13)) = ''
             then json_object(
@@ -102,7 +102,7 @@ where f.kind in ('fetch', 'search');
 create view _effect_substitutes__web as
 select
     f.id as effect_id,
-    'This is the copy of ' || json_extract(p.attributes, '$.fetched_at') || '; it could not be read anew: ' as note
+    'This is the copy of ' || json_extract(p.attributes, '$.fetched_at') || '; it could not be fetched again: ' as note
 from effects as f
 cross join _command_pages as p on p.command_id = f.command_id and not p.is_stub and p.is_wanted
 where f.kind = 'fetch';
@@ -124,7 +124,7 @@ select
                 then coalesce(json_extract(p.attributes, '$.title') || ', ', '')
                 || coalesce(json_extract(p.attributes, '$.date') || ', ', '')
                 || counted(token_estimate(p.chars, l.chars_per_token), 'token')
-                || ', in short. To see it whole get it again, or a part of it with line and limit.'
+                || ', summarized. To see all of it, get it again; for a part, add line and limit.'
             else ''
         end
         || coalesce(char(10) || 'It is from ' || json_extract(p.attributes, '$.url'), '')

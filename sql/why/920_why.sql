@@ -1,6 +1,6 @@
--- Why: the reasons for what a run did, saw and cost, each a sentence with the row that it comes from.
--- 'engine why' and db.why lay these views out. Asking takes nothing in: they are read as temporary views over the file as it
--- is. Each file of this folder has the reasons of one kind of thing.
+-- Why: explains what a run did, saw and cost. Each reason is a sentence and the row behind it.
+-- 'engine why' and db.why lay these views out. Asking takes nothing in: they are read as temporary views over the
+-- file as it is. Each file of this folder has the reasons of one kind of thing.
 -- needs: acceptance, handoffs, instructions, rules, skills, threads, workflows
 -- spec: @why
 

@@ -1,4 +1,4 @@
--- Why commands: who asked for a command, what came of it, and which rule, decision or failure made it so.
+-- Why commands: who asked for a command, how it ended, and which rule, decision or failure was the reason.
 -- spec: @why
 
 -- views
@@ -56,12 +56,12 @@ union all
 select
     a.run, a.subject, 20,
     case
-        when c.state = 'resolved' then 'It was done' || coalesce(': ' || w.told, '.')
+        when c.state = 'resolved' then 'It was carried out' || coalesce(': ' || w.told, '.')
         when c.state = 'queued' then 'It waits for the commands before it.'
         when c.state = 'proposed' then 'It waits for a decision.'
-        when c.state in ('performing', 'accepting', 'accepted') then 'It is being performed.'
+        when c.state in ('performing', 'accepting', 'accepted') then 'It is being carried out.'
         when c.state = 'cancelled' then 'It was cancelled' || coalesce(': ' || w.told, '.')
-        when w.outcome = 'aborted' then 'It was not begun: ' || coalesce(w.told, 'a command before it failed.')
+        when w.outcome = 'aborted' then 'It did not start: ' || coalesce(w.told, 'a command before it failed.')
         when w.outcome in (
                 'rejected', 'permission', 'readonly', 'method_not_allowed', 'repeated', 'duplicate', 'blocked',
                 'blocked_again', 'validation', 'truncated'
@@ -79,7 +79,7 @@ union all
 select
     a.run, a.subject, 22,
     'The outcome ' || o.name || ' means: ' || o.meaning || '. '
-    || case when o.strikes then 'It counts as a strike.' else 'It is no strike.' end,
+    || case when o.strikes then 'It counts as a strike.' else 'It does not count as a strike.' end,
     'outcomes', json_object('name', o.name)
 from _asked_commands as a
 join commands as c on c.id = a.command_id and c.state in ('failed', 'cancelled')
@@ -100,7 +100,7 @@ union all
 -- whom it was given to
 select
     a.run, a.subject, 65,
-    'It gave the work to the run ' || k.alias || ', which is ' || s.name || '.',
+    'It delegated the work to the child run ' || k.alias || ', which is ' || s.name || '.',
     'run_overview', json_object('run', k.alias)
 from _asked_commands as a
 join effects as f on f.command_id = a.command_id
@@ -114,7 +114,7 @@ join statuses as s on s.code = q.status;
 create view _refusal_reasons as
 select
     a.run, a.subject, 30 as place,
-    'The command before it had not succeeded: ' || w.words || coalesce(' (' || nullif(w.outcome, '') || ')', '') || '.'
+    'An earlier command of the turn had failed: ' || w.words || coalesce(' (' || nullif(w.outcome, '') || ')', '') || '.'
     as says,
     'run_log' as source,
     json_object('run', a.taken_by, 'command_id', o.id) as key
@@ -131,13 +131,13 @@ join commands as o on o.id = (
 join _command_words as w on w.command_id = o.id
 union all
 select
-    a.run, a.subject, 31, 'A veto forbade it before it began.', 'vetoes', json_object('command_id', v.command_id)
+    a.run, a.subject, 31, 'A veto stopped it before it started.', 'vetoes', json_object('command_id', v.command_id)
 from _asked_commands as a
 join vetoes as v on v.command_id = a.command_id
 union all
 select
     a.run, a.subject, 32,
-    'The thread ' || (ev.detail ->> '$.thread') || ' forbids it at its point ' || (ev.detail ->> '$.point')
+    'The thread ' || (ev.detail ->> '$.thread') || ' blocked it at its point ' || (ev.detail ->> '$.point')
     || coalesce(': ' || h.purpose, '') || '.',
     'thread_log', json_object('run', a.taken_by, 'event_id', ev.id)
 from _asked_commands as a
@@ -147,7 +147,7 @@ left join threads as h on h.id = ev.detail ->> '$.thread_id'
 union all
 select
     a.run, a.subject, 33,
-    'Prompt ' || l.sequence || ' was given in the mode ' || l.mode || ': ' || m.meaning || '.',
+    'Prompt ' || l.sequence || ' has the mode ' || l.mode || ': ' || m.meaning || '.',
     'loop_list', json_object('run', a.taken_by, 'loop', l.sequence)
 from _asked_commands as a
 join commands as c on c.id = a.command_id and c.outcome = 'permission' and c.writer = 'model'
@@ -156,8 +156,8 @@ join modes as m on m.name = l.mode
 union all
 select
     a.run, a.subject, 34,
-    'The tool <' || o.name || '> is for the modes ' || coalesce(o.modes, '(none)')
-    || coalesce(', and closed by the options ' || o.hidden_by, '') || '.',
+    'The tool <' || o.name || '> can be used in the modes ' || coalesce(o.modes, '(none)')
+    || coalesce(', but not with the options ' || o.hidden_by, '') || '.',
     'tool_list', json_object('name', o.name)
 from _asked_commands as a
 join commands as c on c.id = a.command_id and c.outcome = 'permission' and c.writer = 'model'
@@ -202,8 +202,8 @@ create view _decision_reasons as
 select
     a.run, a.subject, 40 + 5 * p.ordinal as place,
     case p.kind
-        when 'question' then 'It asks a question, and only a person answers one: ' || coalesce(substr(p.target, 1, 200), '')
-        else 'It waits for a person to decide: ' || p.action || ' ' || coalesce(substr(p.target, 1, 200), '')
+        when 'question' then 'It is a question, which only a person can answer: ' || coalesce(substr(p.target, 1, 200), '')
+        else 'It waits for the decision of a person: ' || p.action || ' ' || coalesce(substr(p.target, 1, 200), '')
     end as says,
     'open_proposals' as source,
     json_object('run', a.taken_by, 'proposal_id', p.id) as key
@@ -212,7 +212,7 @@ join proposals as p on p.command_id = a.command_id and p.state = 'proposed'
 union all
 select
     a.run, a.subject, 39,
-    'No grant and no policy accepts it, and prompt ' || l.sequence || ' was not given the option yolo.',
+    'No grant and no policy accepts it, and prompt ' || l.sequence || ' does not have the option yolo.',
     'loop_list', json_object('run', a.taken_by, 'loop', l.sequence)
 from _asked_commands as a
 join proposals as p on p.command_id = a.command_id and p.state = 'proposed' and p.kind <> 'question'
@@ -222,8 +222,8 @@ group by a.run, a.command_id
 union all
 select
     a.run, a.subject, 38,
-    'The policy ' || k.name || ' (' || k.level || ') asks a person about ' || k.program || ' ' || k.arguments
-    || ', also under yolo.',
+    'The policy ' || k.name || ' (' || k.level || ') needs the decision of a person for ' || k.program || ' ' || k.arguments
+    || ', even with yolo.',
     'policies', json_object('policy_id', k.id)
 from _asked_commands as a
 join proposals as p on p.command_id = a.command_id and p.kind = 'process'
@@ -238,9 +238,9 @@ union all
 select
     a.run, a.subject, 40 + 5 * p.ordinal,
     case
-        when s.decided_by = 'callback' then 'The app that drove the run (on_proposal)'
+        when s.decided_by = 'callback' then 'The app (on_proposal)'
         when s.decided_by = 'yolo' then 'The option yolo'
-        when s.decided_by = 'sandbox' then 'The sandbox, in which it only reads,'
+        when s.decided_by = 'sandbox' then 'The sandbox, where it can only read,'
         when s.decided_by glob 'grant *' or s.decided_by glob 'policy *' then 'The ' || s.decided_by
         when s.decided_by in ('client', 'plugin', 'system') then 'The ' || s.decided_by
         else s.decided_by
@@ -252,7 +252,7 @@ select
         else p.kind || ' '
     end
     || coalesce(substr(p.target, 1, 200), '')
-    || case when s.body is not null and p.kind <> 'question' then ', with another text' else '' end
+    || case when s.body is not null and p.kind <> 'question' then ', with a changed text' else '' end
     || coalesce(': ' || nullif(substr(s.reason, 1, 300), ''), '.'),
     'decisions', json_object('run', a.taken_by, 'proposal_id', p.id)
 from _asked_commands as a
@@ -262,7 +262,7 @@ join resolutions as s on s.id = d.resolution_id
 union all
 select
     a.run, a.subject, 41 + 5 * p.ordinal,
-    'Prompt ' || l.sequence || ' was given the option yolo: ' || o.meaning || '.',
+    'Prompt ' || l.sequence || ' has the option yolo: ' || o.meaning || '.',
     'run_options', json_object('name', o.name)
 from _asked_commands as a
 join proposals as p on p.command_id = a.command_id
@@ -273,8 +273,8 @@ join run_options as o on o.name = 'yolo'
 union all
 select
     a.run, a.subject, 42 + 5 * p.ordinal,
-    g.granted_by || ' had granted ' || g.kind || ' ' || coalesce(g.target, 'of any target')
-    || case when g.revoked_at is null then '.' else ', and has revoked it since.' end,
+    g.granted_by || ' had granted ' || g.kind || ' ' || coalesce(g.target, 'for any target')
+    || case when g.revoked_at is null then '.' else ', and has revoked the grant since.' end,
     'grants', json_object('id', g.id)
 from _asked_commands as a
 join proposals as p on p.command_id = a.command_id
@@ -299,11 +299,11 @@ union all
 -- what a person is asked about, although an option or a grant may accept the like
 select
     a.run, a.subject, 39,
-    'It had to be decided on: ' || case
-        when max(p.kind = 'question') then 'it asks a person.'
+    'It needed a decision, because ' || case
+        when max(p.kind = 'question') then 'it is a question.'
         when max(p.kind = 'process') then 'it runs a command line.'
         when max(p.kind in ('file_write', 'file_delete')) then 'it changes a file.'
-        else 'it acts outside of the file of the engine.'
+        else 'it acts outside the database.'
     end,
     'command_results', json_object('run', a.taken_by, 'command_id', a.command_id)
 from _asked_commands as a

@@ -1,4 +1,4 @@
--- Why turns: why a turn began, why the prompt went on or ended after it, what counted as a strike, which model answered.
+-- Why turns: why a turn began, why the prompt continued or ended after it, its strikes, and the model that answered.
 -- spec: @why
 
 -- views
@@ -10,7 +10,7 @@ select
     p.run, 'turn' as topic, cast(p.turn as text) as subject, 10 as place,
     case
         when o.id is null then 'It is the first turn of prompt ' || l.sequence || '.'
-        else 'It follows turn ' || o.sequence || ', after which prompt ' || l.sequence || ' went on.'
+        else 'It follows turn ' || o.sequence || ', after which prompt ' || l.sequence || ' continued.'
     end as says,
     case when o.id is null then 'loop_list' else 'turn_timeline' end as source,
     case
@@ -27,20 +27,20 @@ union all
 select
     p.run, 'turn', cast(p.turn as text), 20,
     case
-        when t.phase <> 'judged' then 'It is not over, phase ' || t.phase || ': ' || h.meaning || '.'
-        when t.status = 102 then 'The prompt went on after it, because '
+        when t.phase <> 'judged' then 'It has not ended; its phase is ' || t.phase || ': ' || h.meaning || '.'
+        when t.status = 102 then 'The prompt continued after it, because '
             || case
                 when exists (select 1 from _turn_faults as f where f.turn_id = t.id) then 'the model had errors to read.'
                 when exists (
                     select 1
                     from commands as c
                     where c.turn_id = t.id and c.action = 'update' and c.attributes ->> '$.status' = 102
-                ) then 'the update of the model says that it is not done.'
+                ) then 'the model said that it is not done.'
                 when exists (select 1 from commands as c where c.turn_id = t.id)
-                    then 'the model had not read yet what its commands gave.'
-                else 'nobody voted to end it.'
+                    then 'the model still had to read the results of its commands.'
+                else 'nothing ended it.'
             end
-        else 'The prompt ended with it: ' || s.name || '.'
+        else 'The prompt ended with this turn: ' || s.name || '.'
     end,
     'turn_timeline', json_object('run', p.source, 'turn', p.turn)
 from past_turns as p
@@ -52,9 +52,10 @@ union all
 select
     p.run, 'turn', cast(p.turn as text), 21,
     case v.voter
-        when 'update' then 'The update of the model says ' || s.name || '.'
-        when 'healing' then 'The model answered without a command that it has to read, which ends a prompt as done.'
-        when 'rejection' then 'A proposal was rejected without a reason, which ends a prompt.'
+        when 'update' then 'The update of the model has the status ' || s.name || '.'
+        when 'healing' then 'The model answered, and no command has a result that it must read. That ends the '
+            || 'prompt as done.'
+        when 'rejection' then 'A proposal was rejected without a reason. That ends the prompt.'
         when 'turns' then 'The limit of turns'
         when 'clock' then 'The limit of time'
         when 'strikes' then 'Too many strikes in a row'
@@ -72,7 +73,7 @@ union all
 -- an end without a vote
 select
     p.run, 'turn', cast(p.turn as text), 22,
-    'It was ended while it was open: ' || coalesce(l.reason, 'aborted') || '.',
+    'It was stopped before it ended: ' || coalesce(l.reason, 'aborted') || '.',
     'loop_list', json_object('run', p.source, 'loop', l.sequence)
 from past_turns as p
 join turns as t on t.id = p.turn_id and t.phase = 'judged' and t.status <> 102
@@ -92,7 +93,7 @@ join outcomes as o on o.name = w.outcome and o.strikes
 union all
 select
     p.run, 'turn', cast(p.turn as text), 31,
-    case when e.soft then 'The model was told: ' else 'Strike ' || t.streak || ' in a row: ' end
+    case when e.soft then 'The model read: ' else 'Strike ' || t.streak || ' in a row: ' end
     || substr(e.message, 1, 300),
     'turn_errors', json_object('id', e.id)
 from past_turns as p
@@ -100,7 +101,7 @@ join turns as t on t.id = p.turn_id
 join turn_errors as e on e.turn_id = t.id
 union all
 select
-    p.run, 'turn', cast(p.turn as text), 32, 'Strike ' || t.streak || ' in a row: it did what the turns before it did.',
+    p.run, 'turn', cast(p.turn as text), 32, 'Strike ' || t.streak || ' in a row: it repeated the turns before it.',
     'turn_timeline', json_object('run', p.source, 'turn', p.turn)
 from past_turns as p
 join turns as t on t.id = p.turn_id and t.phase = 'judged' and t.streak > 0
@@ -126,7 +127,8 @@ select
     'To make its packet small enough, ' || (ev.detail ->> '$.entries')
     || case ev.detail ->> '$.entries' when 1 then ' entry was ' else ' entries were ' end
     || case ev.kind
-        when 'context.condensed' then 'summarized as old results' when 'context.archived' then 'archived' else 'demoted'
+        when 'context.condensed' then 'summarized as old '
+            || 'results' when 'context.archived' then 'archived' else 'summarized or archived'
     end || '; that freed about ' || (ev.detail ->> '$.tokens') || ' tokens.',
     'event_list', json_object('id', ev.id)
 from past_turns as p
@@ -135,7 +137,7 @@ join events as ev
 union all
 select
     p.run, 'turn', cast(p.turn as text), 51,
-    'Its packet had about ' || t.context_tokens || ' tokens, of ' || b.ceiling || ' at most.',
+    'Its packet had about ' || t.context_tokens || ' tokens; the limit is ' || b.ceiling || '.',
     'turn_timeline', json_object('run', p.source, 'turn', p.turn)
 from past_turns as p
 join turns as t on t.id = p.turn_id and t.context_tokens is not null

@@ -1,4 +1,4 @@
--- Why prompts: where a run and its prompts come from, why one waits or goes on, and why it ended as it did.
+-- Why prompts: where a run and its prompts come from, and why a prompt waits, continues or has ended.
 -- spec: @why
 
 -- views
@@ -26,15 +26,15 @@ select
                 when 'person' then 'person to decide'
                 else w.waits_for || coalesce(': ' || w.what, '')
             end || '.'
-        when 'running' then 'A process drives it; it waits for the ' || w.waits_for || coalesce(' ' || w.what, '') || '.'
-        else 'No process drives it: engine resume ' || w.run || ' goes on.'
+        when 'running' then 'A process works on it; it waits for the ' || w.waits_for || coalesce(' ' || w.what, '') || '.'
+        else 'No process works on it. To continue: engine resume ' || w.run
     end,
     'open_work', json_object('run', w.run, 'loop', w.loop)
 from open_work as w
 union all
 select
     r.alias, cast(l.sequence as text), 25,
-    'Somebody has to decide: ' || p.action || ' ' || coalesce(substr(p.target, 1, 200), '')
+    'It waits for a decision: ' || p.action || ' ' || coalesce(substr(p.target, 1, 200), '')
     || case p.kind when 'question' then ' (only a person answers a question)' else '' end || '.',
     'open_proposals', json_object('run', r.alias, 'proposal_id', p.id)
 from proposals as p
@@ -55,13 +55,13 @@ from prompt_handoffs as h
 union all
 select
     h.run, 'prompt', cast(h.loop as text), 34,
-    'It was handed over to the persona ' || h.to_persona || ', which goes on in prompt ' || h.next_loop || '.',
+    'It was handed over to the persona ' || h.to_persona || ', which continues in prompt ' || h.next_loop || '.',
     'prompt_handoffs', json_object('run', h.run, 'loop', h.loop)
 from prompt_handoffs as h
 union all
 select
     s.child, 'run', '', 12,
-    'It is the step ' || s.step || ' of the workflow run ' || s.run || coalesce(', behind ' || s.needs, '') || '.',
+    'It is the step ' || s.step || ' of the workflow run ' || s.run || coalesce(', after ' || s.needs, '') || '.',
     'step_list', json_object('run', s.run, 'step', s.step)
 from step_list as s
 where s.child is not null
@@ -118,7 +118,7 @@ union all
 -- who aborted it
 select
     r.alias, cast(l.sequence as text), 36,
-    'It was aborted from outside of its turns, by the ' || c.writer || '.',
+    'It was aborted by the ' || c.writer || '.',
     'command_results', json_object('run', r.alias, 'command_id', c.id)
 from loops as l
 join runs as r on r.id = l.run_id
@@ -138,7 +138,7 @@ union all
 -- the checks of its result
 select
     k.run, cast(k.loop as text), 37,
-    'Check ' || k.attempt || ' by a ' || k."check" || ' on turn ' || k.turn || ': ' || coalesce(k.verdict, 'goes on')
+    'Check ' || k.attempt || ' by a ' || k."check" || ' on turn ' || k.turn || ': ' || coalesce(k.verdict, 'not finished')
     || coalesce(': ' || substr(k.reason, 1, 300), '.'),
     'acceptances', json_object('run', k.run, 'check_id', k.check_id)
 from acceptances as k
@@ -146,7 +146,7 @@ union all
 select
     r.alias, cast(l.sequence as text), case json_extract(ev.detail, '$.to') when 102 then 28 else 38 end,
     case json_extract(ev.detail, '$.to')
-        when 102 then 'It was taken up' else 'Its status became ' || s.name
+        when 102 then 'It started' else 'Its status became ' || s.name
     end || ' at ' || strftime('%Y-%m-%d %H:%M:%S', ev.at / 1000.0, 'unixepoch') || ' UTC.',
     'event_list', json_object('id', ev.id)
 from loops as l
@@ -162,7 +162,7 @@ select
     case
         when o.id is null then 'A person or an app started the run.'
         when r.forked_at is not null then 'The run was forked from ' || o.alias || ', before its turn ' || r.forked_at || '.'
-        else 'The run ' || o.alias || ' started it, to do a part of its work (' || r.role || ').'
+        else 'The run ' || o.alias || ' started it for a part of its work (' || r.role || ').'
     end as says,
     'run_overview' as source,
     json_object('run', r.alias) as key
@@ -170,7 +170,7 @@ from runs as r
 left join runs as o on o.id = r.parent_run_id
 union all
 select
-    r.alias, '', 11, 'It is for prompt ' || l.sequence || ' of ' || o.alias || '.',
+    r.alias, '', 11, 'It works for prompt ' || l.sequence || ' of ' || o.alias || '.',
     'loop_list', json_object('run', o.alias, 'loop', l.sequence)
 from runs as r
 join children as c on c.run_id = r.id

@@ -64,7 +64,7 @@ join visibilities as m on m.name = a.visibility
 join schemes as s on s.name = a.kind
 union all
 select
-    a.run, 'entry', a.path, 10, 'It is gone: the run had it, and sees it no more.',
+    a.run, 'entry', a.path, 10, 'It no longer exists in this run.',
     'run_view_versions', json_object('run_id', a.run_id, 'entry_id', a.entry_id, 'ended', a.since)
 from _asked_entries as a
 where a.visibility is null
@@ -72,14 +72,14 @@ union all
 select
     k.run, 'entry', k.path, 20,
     case k.event
-        when 'entry.created' then 'It came in'
-        when 'entry.written' then 'It was written last'
-        when 'entry.shown' then 'It became so'
+        when 'entry.created' then 'It was created'
+        when 'entry.written' then 'It was last written'
+        when 'entry.shown' then 'It got this visibility'
         when 'entry.removed' then 'It was removed'
         when 'entry.head' then 'Its text changed'
-        else 'It changed last'
+        else 'It last changed'
     end
-    || coalesce(' on turn ' || k.turn, ' outside of a turn')
+    || coalesce(' on turn ' || k.turn, ' outside a turn')
     || ', at ' || strftime('%Y-%m-%d %H:%M:%S', k.at / 1000.0, 'unixepoch') || ' UTC.',
     'event_list', json_object('id', k.event_id)
 from _entry_turns as k
@@ -99,13 +99,13 @@ where k.visibility <> 'visible'
 union all
 -- which command
 select
-    k.run, 'entry', k.path, 40, 'By the command ' || w.words || '.',
+    k.run, 'entry', k.path, 40, 'The command ' || w.words || ' did this.',
     'command_results', json_object('run', k.taken_by, 'command_id', k.command_id)
 from _entry_commands as k
 join _command_words as w on w.command_id = k.command_id
 union all
 select
-    r.alias, 'entry', n.path, 41, 'The command line printed it: ' || w.words || '.',
+    r.alias, 'entry', n.path, 41, 'It is the output of the command line ' || w.words || '.',
     'command_results', json_object('run', r.alias, 'command_id', f.command_id)
 from _channel_entries as n
 join runs as r on r.id = n.run_id
@@ -115,8 +115,8 @@ union all
 -- what it tells of
 select
     r.alias, 'entry', 'log://turn_' || t.sequence || '/error/' || x.slug, 42,
-    'It tells the model of an error of turn ' || t.sequence
-    || case when x.soft then ', which is no strike.' else ', which is a strike.' end,
+    'It reports to the model an error of turn ' || t.sequence
+    || case when x.soft then ', which does not count as a strike.' else ', which counts as a strike.' end,
     'turn_errors', json_object('id', x.id)
 from turn_errors as x
 join turns as t on t.id = x.turn_id
@@ -132,7 +132,7 @@ union all
 -- how new ones begin
 select
     k.run, 'entry', k.path, 50,
-    'New entries of the scheme ' || s.name || ' begin ' || s.default_visibility || '.',
+    'New entries of the scheme ' || s.name || ' are ' || s.default_visibility || ' at first.',
     'schemes', json_object('name', s.name)
 from _entry_turns as k
 join _asked_entries as a on a.run_id = k.run_id and a.entry_id = k.entry_id
@@ -141,7 +141,8 @@ where a.visibility = s.default_visibility and k.event = 'entry.created'
 union all
 select
     a.run, 'entry', a.path, 51,
-    'What ' || k.value || ' names is never archived to make room (setting kept_in_context, from: ' || k.origin || ').',
+    'Entries that match ' || k.value || ' are never archived to make room (setting kept_in_context, from: ' || k.origin
+        || ').',
     'setting_list', json_object('name', k.name)
 from _asked_entries as a
 join setting_list as k on k.name = 'kept_in_context' and a.path glob k.value

@@ -1,4 +1,4 @@
--- Why files: which command, decision, prompt, run or hand from outside made a file what it is.
+-- Why files: which command, decision, prompt, run or outside change produced the current state of a file.
 -- spec: @why
 
 -- views
@@ -26,8 +26,8 @@ create view file_reasons as
 select
     c.asked as run, 'file' as topic, c.path as subject, 10 * c.place as place,
     case c.cause
-        when 'outside' then 'Somebody outside of the runs ' || c.change || ' it'
-            || coalesce('; turn ' || c.turn || ' of ' || c.run || ' noticed that', '')
+        when 'outside' then 'Somebody outside the runs ' || c.change || ' it'
+            || coalesce('; turn ' || c.turn || ' of ' || c.run || ' noticed the change', '')
         else 'Turn ' || c.turn || ' of ' || c.run || ' ' || c.change || ' it by '
             || case c.cause when 'process' then 'the command line ' else '' end || coalesce(substr(c.command, 1, 100), '?')
     end
@@ -38,7 +38,7 @@ select
 from _latest_changes as c
 union all
 select
-    c.asked, 'file', c.path, 10 * c.place + 1, 'It was asked for by: ' || substr(c.prompt, 1, 200),
+    c.asked, 'file', c.path, 10 * c.place + 1, 'The prompt was: ' || substr(c.prompt, 1, 200),
     'loop_list', json_object('run', p.run, 'loop', p.loop)
 from _latest_changes as c
 join (
@@ -54,7 +54,7 @@ union all
 select
     r.alias, 'file', f.path, 90,
     case f.kind
-        when 'missing' then 'The folder has no such file any more.'
+        when 'missing' then 'The file no longer exists in the folder.'
         else 'The last scan of the folder found it in this state.'
     end,
     'file_stats', json_object('project_id', f.project_id, 'path', f.path)

@@ -1,4 +1,4 @@
--- Why choices: which layer says what a setting is, which prompt gave an option, and where the model of a run comes from.
+-- Why choices: where the value of a setting, an option or the model of a run comes from.
 -- spec: @why
 
 -- views
@@ -39,12 +39,12 @@ from run_settings as s
 union all
 select
     r.alias, 'setting', n.name, 20,
-    'The layer ' || n.layer || ' says ' || coalesce(n.value, 'nothing') || coalesce(' (' || n.source || ')', '')
+    'The place ' || n.layer || ' sets ' || coalesce(n.value, 'nothing') || coalesce(' (' || n.source || ')', '')
     || case
         when n.layer = 'project' and not n.confirmed and n.name in (select u.name from unconfirmed_settings as u)
             then '; that does not count until you confirm it: engine config --confirm'
         when n.layer = o.origin then ''
-        else '; the layer ' || o.origin || ' comes before it'
+        else '; the place ' || o.origin || ' counts before it'
     end || '.',
     'setting_layers', json_object('name', n.name, 'layer', n.layer)
 from runs as r
@@ -59,10 +59,10 @@ union all
 select
     r.alias, 'setting', o.name, 11,
     case
-        when l.id is null then 'The run has no prompt yet that could have the option ' || o.name || '.'
+        when l.id is null then 'The run has no prompt yet, so the option ' || o.name || ' is not set.'
         when l.config ->> ('$.' || o.name) is null
-            then 'Prompt ' || l.sequence || ' was not given the option ' || o.name || '.'
-        else 'Prompt ' || l.sequence || ' was given ' || o.name || ' ' || (l.config ->> ('$.' || o.name)) || '.'
+            then 'Prompt ' || l.sequence || ' does not have the option ' || o.name || '.'
+        else 'Prompt ' || l.sequence || ' has the option ' || o.name || ' ' || (l.config ->> ('$.' || o.name)) || '.'
     end,
     case when l.id is null then 'run_options' else 'loop_list' end,
     case
@@ -83,7 +83,7 @@ union all
 select
     a.run, 'model', '', 10,
     case
-        when coalesce(l.model, r.model) is null then 'No model was named for the run.'
+        when coalesce(l.model, r.model) is null then 'The run has no model.'
         else coalesce('Prompt ' || l.sequence || ' goes to the model ', 'The run has the model ')
             || coalesce(l.model, r.model) || '.'
     end,
@@ -95,7 +95,7 @@ left join loops as l on l.id = a.loop_id
 union all
 select
     a.run, 'model', '', 20,
-    'The request of the ' || c.writer || ' named it: ' || (c.attributes ->> '$.attributes.model') || '.',
+    'The request of the ' || c.writer || ' chose it: ' || (c.attributes ->> '$.attributes.model') || '.',
     'command_results', json_object('run', a.run, 'command_id', c.id)
 from _asked_prompts as a
 join _model_requests_named as n on n.loop_id = a.loop_id
@@ -103,7 +103,7 @@ join commands as c on c.id = n.command_id
 union all
 select
     a.run, 'model', '', 21,
-    'The run has it from ' || o.alias || ', which uses ' || coalesce(o.model, 'none by itself') || '.',
+    'The run took it from ' || o.alias || ', which uses ' || coalesce(o.model, 'no model of its own') || '.',
     'run_overview', json_object('run', o.alias)
 from _asked_prompts as a
 join runs as r on r.id = a.run_id
@@ -114,7 +114,7 @@ union all
 select
     s.run, 'model', '', 22,
     case
-        when s.value is null then 'The setting model names none.'
+        when s.value is null then 'The setting model is empty.'
         else 'The setting model is ' || s.value || ', from: ' || s.origin || '.'
     end,
     'run_settings', json_object('run', s.run, 'name', s.name)

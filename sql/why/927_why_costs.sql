@@ -1,4 +1,4 @@
--- Why costs: what made a run cost what it did.
+-- Why costs: the parts of a run's cost.
 -- spec: @why
 
 -- views
@@ -9,11 +9,11 @@ create view cost_reasons as
 select
     o.run, 'cost' as topic, '' as subject, 10 as place,
     'The run cost '
-    || case when o.cost is null then 'an amount that is not known in full' else printf('$%.6f', o.cost) end
+    || case when o.cost is null then 'an amount that is only partly known' else printf('$%.6f', o.cost) end
     || ' for ' || o.turns || case o.turns when 1 then ' turn' else ' turns' end
     || case
         when o.tree_cost is null then ''
-        when o.tree_cost > o.cost then ', and $' || printf('%.6f', o.tree_cost) || ' with the runs below it'
+        when o.tree_cost > o.cost then ', and $' || printf('%.6f', o.tree_cost) || ' with its child runs'
         else ''
     end || '.' as says,
     'run_overview' as source,
@@ -67,13 +67,13 @@ union all
 select
     distinct d.run, 'cost', '', 40,
     'You set the price of ' || p.model || ': $' || p.price_input || ' in and $' || p.price_output
-    || ' out per million tokens, for answers whose provider tells no cost.',
+    || ' out per million tokens. It counts for answers whose provider reports no cost.',
     'model_prices', json_object('model', p.model)
 from cost_by_day as d
 join model_prices as p on p.model = d.model
 union all
 select
-    r.alias, 'cost', '', 41, 'The answer of turn ' || t.sequence || ' was cached, so it cost nothing new.',
+    r.alias, 'cost', '', 41, 'The answer of turn ' || t.sequence || ' was cached, so it cost nothing.',
     'event_list', json_object('id', ev.id)
 from events as ev
 join turns as t on t.id = ev.turn_id
@@ -82,7 +82,7 @@ where ev.kind = 'answer.cached'
 union all
 select
     r.alias, 'cost', '', 50,
-    'The run ' || o.run || ' below it cost '
+    'Its child run ' || o.run || ' cost '
     || case when o.tree_cost is null then 'an unknown amount' else printf('$%.6f', o.tree_cost) end
     || '.',
     'run_overview', json_object('run', o.run)

@@ -66,8 +66,8 @@ select
                 when f.path is null then 'it has the word ' || f.word
                 else 'the file ' || f.path || ' matches ' || f.word
             end || '.'
-        when 'excluded' then 'Prompt ' || s.loop || ' did not load it: the word ' || f.word || ' keeps it away.'
-        else 'Prompt ' || s.loop || ' did not load it: it has none of its words.'
+        when 'excluded' then 'Prompt ' || s.loop || ' did not load it, because it has the exclude word ' || f.word || '.'
+        else 'Prompt ' || s.loop || ' did not load it, because none of its words match.'
     end as says,
     'rule_matches' as source,
     json_object('run', d.run, 'loop', s.loop, 'found', f.kind, 'domain', f.name) as key
@@ -77,7 +77,7 @@ join rule_findings as f on f.selection_id = s.selection_id and f.name = d.name a
 union all
 select
     d.run, 'rule', d.name, 11,
-    'Prompt ' || s.loop || ' has the word ' || f.word || ', which keeps all rules away.',
+    'Prompt ' || s.loop || ' has the exclude word ' || f.word || ', so only always-on rules are loaded.',
     'rule_matches', json_object('run', d.run, 'loop', s.loop, 'found', f.kind)
 from _asked_domains as d
 join _asked_selections as s on s.run_id = d.run_id
@@ -87,12 +87,12 @@ select
     d.run, 'rule', d.name, 20,
     'The domain ' || d.name || ' is ' || case when d.is_active then 'switched on' else 'switched off' end
     || case
-        when d.always_on then ' and always loaded'
+        when d.always_on then ' and loaded for every prompt'
         else coalesce(', for the words ' || q.recall, '') || coalesce(' and the files ' || q.paths, '')
     end
     || case
         when not exists (select 1 from rule_selections as s where s.run_id = d.run_id and s.loop_id is not null)
-            then '. No prompt of the run has chosen rules yet.'
+            then '. No prompt of the run has loaded rules yet.'
         else '.'
     end,
     'rule_domain_list', json_object('domain_id', d.domain_id)
@@ -100,7 +100,7 @@ from _asked_domains as d
 join rule_domain_list as q on q.domain_id = d.domain_id
 union all
 select
-    d.run, 'rule', d.name, 21, 'This run has it switched ' || case when o.is_on then 'on.' else 'off.' end,
+    d.run, 'rule', d.name, 21, 'In this run it is switched ' || case when o.is_on then 'on.' else 'off.' end,
     'rule_overrides', json_object('run_id', o.run_id, 'kind', o.kind, 'name', o.name)
 from _asked_domains as d
 join rule_overrides as o on o.run_id = d.run_id and o.kind = 'domain' and o.name = d.name
@@ -109,7 +109,7 @@ union all
 select
     r.alias, 'skill', s.name, 10,
     case
-        when s.problem is not null then 'It is not offered: ' || s.problem || '.'
+        when s.problem is not null then 'The model does not see it: ' || s.problem || '.'
         when s.origin = 'found' then 'It was found in the folder, at ' || s.source || '.'
         else s.added_by || ' added it, from ' || s.source || '.'
     end,
@@ -120,15 +120,16 @@ join _skills as s on s.scope = o.scope
 union all
 select
     t.run, 'skill', t.source, 20,
-    'The system message names it on ' || count(*) || case count(*) when 1 then ' turn' else ' turns' end || ', last on turn '
-    || max(t.turn) || '. Its text is read when the model asks for skill://' || t.source || '.',
+    'The system message names it on ' || count(*) || case count(*) when 1 then ' turn' else ' turns' end
+        || ', most recently on turn '
+    || max(t.turn) || '. The model can read its text at skill://' || t.source || '.',
     'prompt_layers', json_object('run', t.run, 'turn', max(t.turn), 'layer', 'skills', 'source', t.source)
 from _told_layers as t
 where t.layer = 'skills'
 group by t.run, t.source
 union all
 select
-    r.alias, 'skill', s.name, 30, 'No system message of the run has named it.', 'run_overview', json_object('run', r.alias)
+    r.alias, 'skill', s.name, 30, 'No system message of the run names it.', 'run_overview', json_object('run', r.alias)
 from runs as r
 cross join run_scopes as o on o.run_id = r.id
 join _skills as s on s.scope = o.scope
@@ -147,7 +148,8 @@ join settings as s on s.name = 'instruction_files'
 union all
 select
     t.run, 'instructions', t.source, 20,
-    'The system message has it on ' || count(*) || case count(*) when 1 then ' turn' else ' turns' end || ', last on turn '
+    'The system message has it on ' || count(*) || case count(*) when 1 then ' turn' else ' turns' end
+        || ', most recently on turn '
     || max(t.turn) || '.',
     'prompt_layers', json_object('run', t.run, 'turn', max(t.turn), 'layer', t.layer, 'source', t.source)
 from _told_layers as t
@@ -158,7 +160,7 @@ select
     r.alias, 'instructions', f.path, 30,
     case
         when f.folder = '' then 'No system message of the run has it.'
-        else 'It is shown while a command of the prompt names ' || f.folder || ', or a file in there is visible.'
+        else 'It is shown if a command of the prompt names ' || f.folder || ', or if a file of this folder is visible.'
     end,
     'instruction_files', json_object('path', f.path)
 from runs as r
@@ -170,7 +172,7 @@ where f.folder <> ''
 union all
 select
     r.alias, 'instructions', f.path, 40,
-    'Prompt ' || l.sequence || ' was given the option no_repo, so no file of the folder is read.',
+    'Prompt ' || l.sequence || ' has the option no_repo, so no file of the folder is read.',
     'loop_list', json_object('run', r.alias, 'loop', l.sequence)
 from runs as r
 join _instruction_files as f on f.project_id = r.project_id

@@ -1,7 +1,8 @@
--- Workflows: work in steps that need each other.
--- A workflow is what a file says, or rows that an app writes: variables, and steps with instructions. It never changes: a
--- text that was changed is another workflow, so that a run of it goes on with the steps that it began with. A step stands in
--- a layer above all that it needs, which makes a cycle impossible, and an order that needs no search.
+-- Workflows: work in steps, where a step can need the results of other steps.
+-- A workflow is what a file says, or rows that an app writes: variables, and steps with instructions. It never
+-- changes: a text that was changed is another workflow, so that a run of it goes on with the steps that it began
+-- with. A step stands in a layer above all that it needs, which makes a cycle impossible, and an order that needs no
+-- search.
 -- needs: delegation
 -- spec: @workflows @workflow_texts
 

@@ -57,12 +57,12 @@ create index if not exists idx_step_runs_state on step_runs (run_id, state, laye
 -- seeds
 
 insert into step_states (name, ended, meaning) values
-    ('waiting', 0, 'it has not begun'),
-    ('running', 0, 'its run is under way, or waits for a person'),
-    ('completed', 1, 'its run has ended well'),
-    ('failed', 1, 'its run has ended otherwise'),
-    ('cancelled', 1, 'it was ended because another one failed, or the workflow was aborted'),
-    ('skipped', 1, 'it never began, because another one failed, or the workflow was aborted')
+    ('waiting', 0, 'the step has not begun'),
+    ('running', 0, 'the run of the step works, or waits for a person'),
+    ('completed', 1, 'the run of the step succeeded'),
+    ('failed', 1, 'the run of the step did not succeed'),
+    ('cancelled', 1, 'the step was stopped, because another step failed or the workflow was aborted'),
+    ('skipped', 1, 'the step never began, because another step failed or the workflow was aborted')
 on conflict (name) do update set ended = excluded.ended, meaning = excluded.meaning;
 
 -- views
@@ -278,7 +278,7 @@ when new.state <> old.state
         or old.state = 'running' and new.state in ('completed', 'failed', 'cancelled')
     )
 begin
-    select fail(409, 'step ' || old.step || ': cannot go from ' || old.state || ' to ' || new.state);
+    select fail(409, 'step ' || old.step || ': its state cannot change from ' || old.state || ' to ' || new.state);
 end;
 
 -- Write an event for each change of a step's state.

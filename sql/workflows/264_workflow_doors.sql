@@ -1,6 +1,6 @@
--- Doors of workflows: start one, take it up, end it.
--- The driver of the run performs one effect as long as the workflow lasts. When no step is left, the loop ends and its
--- effect with it.
+-- Doors of workflows: start, continue and end a workflow run.
+-- The driver of the run performs one effect as long as the workflow lasts. When no step is left, the loop ends and
+-- its effect with it.
 -- spec: @workflow_runs
 
 -- views
@@ -41,7 +41,7 @@ instead of insert on verb_start_workflow
 begin
     select fail(404, 'workflow ' || coalesce(new.workflow_id, 'null') || ': not found; see the view workflow_list')
     where not exists (select 1 from workflows where id = new.workflow_id);
-    select fail(409, 'workflow ' || name || ': has no steps')
+    select fail(409, 'workflow ' || name || ': has no steps; add a step')
     from workflows as w
     where w.id = new.workflow_id
         and not exists (select 1 from workflow_steps as s where s.workflow_id = w.id);
@@ -53,8 +53,9 @@ begin
     select fail(
         400,
         'variable ' || quote(substr(key, 1, 80)) || case
-            when type in ('array', 'object') or instr(value, char(0)) then ': is a text, not ' || quote(substr(value, 1, 80))
-            else ': use 1 to 64 letters, digits, ''_'' and ''-'', and begin with no digit'
+            when type in ('array', 'object') or instr(value, char(0)) then ': must be a text, not '
+                || quote(substr(value, 1, 80))
+            else ': use 1 to 64 letters, digits, ''_'' and ''-''; the first must not be a digit'
         end
     )
     from json_each(coalesce(new.variables, '{}'))
@@ -156,7 +157,7 @@ begin
     where not exists (
         select 1 from workflow_runs as w join runs as r on r.id = w.run_id where r.alias = new.run
     );
-    select fail(409, 'run ' || new.run || ': another process drives it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     from _effect_leases as l
     join workflow_runs as w on w.effect_id = l.effect_id
     join runs as r on r.id = w.run_id

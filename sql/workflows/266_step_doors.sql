@@ -1,6 +1,6 @@
--- Doors of steps: begin one that is ready, take how it ended.
--- The driver asks _ready_steps what can begin, and tells _start_step and _end_step; what follows from that, such as that the
--- failure of a step ends the others, stands here.
+-- Doors of steps: begin a step that is ready, and store how it ended.
+-- The driver asks _ready_steps what can begin, and tells _start_step and _end_step; what follows from that, such as
+-- that the failure of a step ends the others, stands here.
 -- spec: @_ready_steps @workflow_steps
 
 -- views
@@ -27,8 +27,8 @@ join runs as r on r.id = o.child_run_id;
 create view _claim_refusals__workflows as
 select
     effect_id,
-    path || ': step ' || step || ' (run ' || alias || ') works at the same time and has written it; leave this file to it,'
-    || ' and hand back what is to be done with it.' as refusal
+    path || ': step ' || step || ' (run ' || alias || ') works at the same time and has written it; do not change this file,'
+    || ' and report the change that it needs.' as refusal
 from _step_rivals;
 
 create view _start_step as
@@ -72,7 +72,7 @@ create trigger _start_step__start
 instead of insert on _start_step
 when exists (select 1 from _ready_steps where run = new.run and step = new.step)
 begin
-    select fail(409, 'run ' || new.run || ': another process drives it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     from _effect_leases as l
     join workflow_runs as w on w.effect_id = l.effect_id
     join runs as r on r.id = w.run_id
@@ -127,7 +127,7 @@ when exists (
     where r.alias = new.run and coalesce(x.status, 0) not in (100, 102)
 )
 begin
-    select fail(409, 'run ' || new.run || ': another process drives it')
+    select fail(409, 'run ' || new.run || ': another process works on it; wait, or stop it: engine abort ' || new.run)
     from _effect_leases as l
     join workflow_runs as w on w.effect_id = l.effect_id
     join runs as r on r.id = w.run_id

@@ -23,7 +23,7 @@ SCRIPT = [
     f'<set path="known://fact">Two.</set>{WAIT}<update status="102">second</update>',
     '<update status="200">Done.</update>',
 ]
-REFUSAL = {"error": "409 run crash: another process drives it; wait for it or stop it", "status": 409}
+REFUSAL = {"error": "409 run crash: another process works on it; wait, or stop it: engine abort crash", "status": 409}
 
 
 @pytest.fixture

@@ -365,7 +365,7 @@ def test_a_model_that_can_be_told_how_hard_to_think_has_the_option(notes: Path, 
             made = await at.connection.new_session(cwd=str(notes), mcp_servers=[])
             session = made.session_id
             assert [each.id for each in made.config_options or []] == ["model", "effort"]
-            with pytest.raises(RequestError, match="is one of none"):
+            with pytest.raises(RequestError, match="must be one of none"):
                 await at.connection.set_config_option(config_id="effort", session_id=session, value="immense")
             await at.connection.set_config_option(config_id="effort", session_id=session, value="high")
             await at.prompt(session, "Think")

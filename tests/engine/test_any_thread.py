@@ -1,4 +1,5 @@
-"""Any method of a `Database` may be called from any thread: from one beside, from a tool, from a callback, under asyncio.
+"""Any method of a `Database` may be called from any thread: from one beside, from a tool, from a callback, under
+asyncio.
 
 1. Every public method from every place. 2. A tool that writes a table of its app, two hundred times at once. 3. What threads
 that share a handle do not see of each other.
@@ -86,7 +87,7 @@ class Uses:
     def undo(self, db: engine.Database) -> bool:
         run = self.a_run(db)
         db.resume(run)
-        with pytest.raises(engine.NotFound, match="no edit is left"):
+        with pytest.raises(engine.NotFound, match="there is no edit to undo"):
             db.undo(run)
         return True
 

@@ -92,7 +92,7 @@ def test_the_events_of_a_run_that_has_ended_are_told_and_end(db: engine.Database
 def test_the_events_of_no_run_are_refused_at_once(db: engine.Database) -> None:
     with pytest.raises(engine.NotFound, match="'nobody': there is no such run"):
         db.events("nobody")
-    with pytest.raises(TypeError, match="after is a whole number"):
+    with pytest.raises(TypeError, match="after must be a whole number"):
         db.events("nobody", after="1")  # type: ignore[arg-type]
 
 
@@ -284,7 +284,9 @@ def test_an_object_with_a_name_is_known_again() -> None:
 
 
 def test_what_is_no_model_is_a_type_error(db: engine.Database) -> None:
-    with pytest.raises(TypeError, match=r"model is a text, or an object with a method complete\(\) or None, not 7"):
+    with pytest.raises(
+        TypeError, match=r"model must be a text, or an object with a method complete\(\) or None, not 7"
+    ):
         db.run("Go", model=7)  # type: ignore[arg-type]
 
 
@@ -308,7 +310,7 @@ def test_a_run_without_a_folder_runs_no_process(
         "select action, status, body from run_log where run = 'demo' and turn > 0 and action in ('sh', 'get', 'set')"
     )
     assert [(row["action"], row["status"] // 100) for row in rows] == [("sh", 4), ("set", 4), ("get", 4)]
-    assert "this run has no folder, so it runs no commands" in rows[0]["body"]
+    assert "this run has no folder, so it cannot run commands" in rows[0]["body"]
     assert db.value("select count(*) from contents where body like '%42%'") == 0
 
 
@@ -508,7 +510,7 @@ def test_who_stops_following_leaves_nothing_open() -> None:
 
 
 def test_a_database_in_memory_is_not_driven_by_a_thread() -> None:
-    with engine.open(":memory:") as db, pytest.raises(engine.ValidationError, match="in memory has one handle"):
+    with engine.open(":memory:") as db, pytest.raises(engine.ValidationError, match="in memory has only one handle"):
         asyncio.run(db.run_async("Go", model=Writer(["x"])))
 
 

@@ -20,10 +20,10 @@ import engine
 from engine.models.protocol import Completion, Request
 
 WRONG: dict[str, tuple[type[Exception], Callable[[engine.Database], object]]] = {
-    "by is a text, not None": (TypeError, lambda db: db.resolve("demo", accept=True, by=None)),  # type: ignore[arg-type]
+    "by must be a text, not None": (TypeError, lambda db: db.resolve("demo", accept=True, by=None)),  # type: ignore[arg-type]
     "'modle' is not an option; did you mean mode or model": (TypeError, lambda db: db.run("x", modle="y")),  # type: ignore[call-arg]
-    "work is a function, not 3": (TypeError, lambda db: db.call_async(3)),  # type: ignore[arg-type]
-    "limit is -1; give 0 or more": (engine.ValidationError, lambda db: db.runs(limit=-1)),
+    "work must be a function, not 3": (TypeError, lambda db: db.call_async(3)),  # type: ignore[arg-type]
+    "limit must be 0 or more, or None for all, not -1": (engine.ValidationError, lambda db: db.runs(limit=-1)),
     "run 'nobody': there is no such run": (engine.NotFound, lambda db: db.proposals("nobody")),
     "run 'demo': has no prompt 9; it had 1": (engine.NotFound, lambda db: db.result("demo", 9)),
 }
@@ -143,7 +143,7 @@ def test_a_handle_is_not_used_by_a_forked_process(tmp_path: Path) -> None:
         os.close(writing)
         with os.fdopen(reading) as told:
             assert told.read() == (
-                f"409 {db.path}: was opened before this process was forked; open it again in this one; 200"
+                f"409 {db.path}: was opened before this process was forked; open it again in this process; 200"
             )
         os.waitpid(child, 0)
         assert db.result("demo").status == 200

@@ -104,7 +104,7 @@ def test_a_model_that_takes_no_pdf_gets_its_text(db: engine.Database, tmp_path: 
 
 
 REFUSED: list[tuple[Any, str]] = [
-    ([png(9, 9)], "attachment file1: the model takes no pictures; choose one that does"),
+    ([png(9, 9)], "attachment file1: the model takes no pictures; choose another model"),
     ([WAV], "attachment file1: the model takes no WAV"),
     ([b"text", MP3], "attachment file2: the model takes no MP3"),
     ([png(9, 9)[:-8]], "attachment file1: the PNG picture is broken"),

@@ -82,12 +82,12 @@ def test_children_are_named_after_their_parent(db: engine.Database) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"role": "main"}, "its role is subtask, execute, judge, workflow or step, not 'main'"),
+        ({"role": "main"}, "role must be subtask, execute, judge, workflow or step, not 'main'"),
         ({"prompt": " "}, "is empty"),
         ({"root": "/"}, "works in its parent's folder; leave out root"),
         ({"fork": "demo"}, "leave out fork"),
         ({"nonsense": 1}, "'nonsense' is not an option"),
-        ({"mode": "all"}, "mode is ask or act, not 'all'"),
+        ({"mode": "all"}, "mode must be ask or act, not 'all'"),
         ({"persona": "nobody"}, "not found"),
     ],
 )

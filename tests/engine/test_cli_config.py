@@ -20,7 +20,7 @@ def settings(folder: Path, *names: str) -> dict[str, Any]:
 def test_settings_are_listed_with_value_default_and_meaning_and_no_file_is_made(folder: Path) -> None:
     told = settings(folder)["process_timeout"]
     assert (told["value"], told["default"], told["is_set"]) == ("45", "45", 0)
-    assert "seconds after which a process is stopped" in engine(folder, "config", "--all").stdout
+    assert "seconds after which a shell command is stopped" in engine(folder, "config", "--all").stdout
     assert not (folder / ".engine").exists()
 
 
@@ -51,7 +51,7 @@ def test_at_a_terminal_settings_are_described_at_its_width(folder: Path) -> None
     lines = [line.rstrip() for line in said.splitlines()]
     assert max(map(len, lines)) <= 60
     place = lines.index("process_timeout = 120  (file; default 45)")
-    assert lines[place + 1] == "    seconds after which a process is stopped"
+    assert lines[place + 1] == "    seconds after which a shell command is stopped"
 
 
 def test_a_setting_is_made_empty_where_that_is_allowed(folder: Path) -> None:
@@ -73,7 +73,7 @@ def test_no_value_takes_back_what_a_user_said(folder: Path) -> None:
 
 REFUSED = (
     (["max_strike=4"], "did you mean max_strikes?"),
-    (["max_strikes=0"], "is a whole number from 1 on, not '0'"),
+    (["max_strikes=0"], "must be a whole number from 1 on, not '0'"),
     (["max_strikes=4", "process_timeout=soon"], "process_timeout"),
     (["nobody", "model=local"], "no such run"),
     (["persona=nope"], "'nope' not found; the personas are "),

@@ -6,10 +6,11 @@ spec: @said
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from engine_cli import READ_AND_ANSWER, engine, script
+from engine_cli import ENGINE, READ_AND_ANSWER, engine, run_command, script
 
 import engine as library
 
@@ -31,11 +32,30 @@ def hits(folder: Path, *words: str) -> list[dict[str, object]]:
     return found
 
 
+def shown_in(folder: Path, zone: str, *words: str) -> str:
+    """What a command prints to a person in that time zone."""
+    return run_command(folder, "env", f"TZ={zone}", *ENGINE, *words).stdout
+
+
 def test_a_hit_names_its_run_turn_and_kind_and_holds_the_text(folder: Path) -> None:
     found = hits(folder, "port is 8080", "demo")
     assert {(hit["run"], hit["turn"], hit["kind"]) for hit in found} >= {("demo", 2, "read"), ("demo", 2, "response")}
     assert all("port is 8080" in str(hit["snippet"]) and len(str(hit["snippet"])) <= 180 for hit in found)
     assert [hit["created_at"] for hit in found] == sorted((hit["created_at"] for hit in found), reverse=True)
+
+
+def test_people_see_local_times_and_programs_utc(folder: Path) -> None:
+    (first, *_) = hits(folder, "port is 8080", "demo")
+    stored = datetime.strptime(str(first["created_at"])[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+    ahead = f"{stored + timedelta(hours=14):%Y-%m-%d %H:%M:%S}"
+    east = "Etc/GMT-14"
+    assert ahead in shown_in(folder, east, "find", "port is 8080", "demo")
+    assert str(first["created_at"])[:19] in shown_in(folder, east, "find", "port is 8080", "demo", "--utc")
+    with library.open(folder / ".engine" / "engine.db", read_only=True) as db:
+        last = datetime.fromtimestamp(int(db.value("select max(at) from _answers")) / 1000, UTC)
+    for zone, hours in ((east, 14), ("Etc/GMT+12", -12)):
+        assert f"{last + timedelta(hours=hours):%Y-%m-%d} " in shown_in(folder, zone, "costs")
+    assert f"{last:%Y-%m-%d} " in shown_in(folder, east, "costs", "--utc")
 
 
 def test_all_runs_are_searched_unless_one_is_named(folder: Path) -> None:

@@ -89,7 +89,8 @@ def test_a_signal_leaves_the_prompt_to_be_resumed(
     assert (process.returncode, stdout) == (130, "")
     assert "stopping" in stderr
     assert (
-        "interrupted; 'engine resume demo' goes on; the answer had not arrived, so the model is asked again" in stderr
+        "interrupted before the answer arrived; the model will be asked again; to continue: engine resume demo"
+        in stderr
     )
     assert json.loads(engine(folder, "runs", "--json").stdout)[0]["status"] == 102
     script(tmp_path / "s.jsonl", ['<update status="200">Resumed.</update>'])
@@ -113,9 +114,9 @@ def test_prompts_that_nobody_drives_any_more_are_named(
     assert json.loads(engine(folder, "runs", "--json").stdout)[0]["resumable"] is False
     process.send_signal(number)
     _, stderr = process.communicate(timeout=SECONDS)
-    assert "; 1 prompt is in line behind it" in stderr or number == signal.SIGKILL
+    assert "; 1 prompt is queued" in stderr or number == signal.SIGKILL
     for look in ("runs", "show", "log"):
-        said = "demo: nobody drives it, 2 prompts wait; 'engine resume demo' goes on\n"
+        said = "demo: no process works on it, 2 prompts wait; to continue: engine resume demo\n"
         assert engine(folder, look).stderr == said
     assert json.loads(engine(folder, "runs", "--json").stdout)[0]["resumable"] is True
     assert json.loads(engine(folder, "show", "--json").stdout)["resumable"] is True
@@ -226,7 +227,7 @@ def test_abort_reaches_a_run_in_another_process(folder: Path, tmp_path: Path, st
     assert engine(folder, "abort", "demo").returncode == 0
     _, said = process.communicate(timeout=SECONDS)
     assert process.returncode == 4
-    assert said.endswith("1 prompt still in line; 'engine resume demo' takes up the next\n")
+    assert said.endswith("1 prompt still queued; to run the next prompt: engine resume demo\n")
 
 
 def test_a_run_that_is_driven_elsewhere_is_refused(folder: Path, tmp_path: Path, start: Started) -> None:
@@ -238,7 +239,7 @@ def test_a_run_that_is_driven_elsewhere_is_refused(folder: Path, tmp_path: Path,
     # a prompt is not refused: who drives the run takes it up
     done = engine(folder, "run", "--run", "demo", "--json", "And this")
     assert (done.returncode, json.loads(done.stdout)["status"]) == (6, 100)
-    assert "another process drives demo and takes this prompt up next" in done.stderr
+    assert "another process works on demo and runs this prompt next" in done.stderr
     with library.open(database(folder), read_only=True) as db:
         assert db.rows("select loop, status from loop_list") == [{"loop": 1, "status": 102}, {"loop": 2, "status": 100}]
     engine(folder, "abort", "demo")
@@ -270,7 +271,7 @@ def test_a_prompt_that_another_process_has_taken_up_is_told(
         db.run("Go", run="demo", on_event=lambda event: told.append(drives_too()) if event["type"] == "turn" else None)
         code, _, said = told[0]
         assert code == 6
-        assert "another process drives demo and has taken this prompt up" in said
+        assert "another process works on demo and runs this prompt now" in said
         db.start("Go on", run="demo")
         with Lease(db, "demo"):
             assert drives_too()[:2] == (0, "Done.\n")

@@ -242,12 +242,12 @@ def test_wrong_usage_exits_2_with_one_clear_line(folder: Path, arguments: list[s
         (["relations", "show", "nope"], "node 'nope': not found in the whole database"),
         (["skills", "search", " "], "the text is empty; say what the skill should do"),
         (["log", "demo", "--turn", "x"], "'--turn': 'x' is not a whole number"),
-        (["run", "--max-turns", "0", "Hi"], "'--max-turns': is 1 or more, not 0"),
-        (["run", "--temperature", "2.5", "Hi"], "'--temperature': is 2 or less, not 2.5"),
+        (["run", "--max-turns", "0", "Hi"], "'--max-turns': must be 1 or more, not 0"),
+        (["run", "--temperature", "2.5", "Hi"], "'--temperature': must be 2 or less, not 2.5"),
         (["run", "--temperature", "warm", "Hi"], "'--temperature': 'warm' is not a number"),
         (["costs", "--by", "week"], "'--by': 'week' is not one of 'day', 'model', 'run'"),
         (["log", "demmo"], "run 'demmo': there is no such run; did you mean demo?"),
-        (["fork", "demo@1", "--at", "2"], "use one of the two"),
+        (["fork", "demo@1", "--at", "2"], "leave one out"),
         (["fork", "demo", "twin"], "'--as NAME' gives a name"),
         (["config", "set", "max_turns", "3"], "'engine config max_turns=3'"),
         (["config", "unset", "max_turns"], "'engine config --unset max_turns' does that"),
@@ -286,7 +286,9 @@ def test_what_was_changed_is_told_to_programs(folder: Path, tmp_path: Path) -> N
     aborted = json.loads(engine(folder, "abort", "demo", "--json").stdout)
     assert aborted == {"run": "demo", "aborted": False, "status": 200, "queued": 0}
     assert json.loads(engine(folder, "abort", "demo", "--loop", "1", "--json").stdout) == aborted
-    assert "run 'demo': has no prompt 9; see loop_list" in engine(folder, "abort", "demo", "--loop", "9").stderr
+    assert (
+        "run 'demo': has no prompt 9; see the view loop_list" in engine(folder, "abort", "demo", "--loop", "9").stderr
+    )
     policy = json.loads(engine(tmp_path, "allow", "policy", "add", "pytest *", "--accept", "--json").stdout)
     assert policy == json.loads(engine(tmp_path, "allow", "policy", "--json").stdout)[0]
     assert json.loads(engine(tmp_path, "cache", "clear", "--json").stdout) == {"forgotten": 0}

@@ -92,7 +92,7 @@ def test_a_pipe_that_says_nothing_is_left_out_after_a_time(
     with open(theirs, encoding="utf-8") as stdin, open(ours, "wb"):
         done = engine(folder, "run", "--model", model, "Why?", stdin=stdin)
     assert done.returncode == 0
-    assert "--stdin waits" in done.stderr
+    assert "use --stdin to wait" in done.stderr
     assert prompts(folder) == ["Why?"]
 
 

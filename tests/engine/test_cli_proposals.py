@@ -458,7 +458,7 @@ def test_a_childs_decision_goes_on_with_the_run_that_waits_for_it(folder: Path, 
     first = engine(folder, "run", "--model", leader, "--run", "demo", "--max-depth", "1", "Have it changed")
     assert (first.returncode, "demo > demo-1" in first.stderr) == (6, True)
     alone = engine(folder, "accept", "demo-1")
-    assert "'engine resume demo' goes on" in alone.stderr
+    assert "to continue: engine resume demo" in alone.stderr
     engine(folder, "resume", "demo")
     last = engine(folder, "accept", "demo-1", "--continue")
     assert (last.returncode, last.stdout) == (0, "Both are done.\n")

@@ -187,7 +187,7 @@ def test_the_process_that_drives_the_run_writes_the_file(
             wait_until(lambda: db.value("select 1 from effects where kind = 'process' and state = 'started'"))
         done = engine(root, "entry", "set", "live", "late.md", "text")
         assert (done.returncode, done.stdout) == (6, "to be added late.md  +1 -0\n")
-        assert "another process drives it" in done.stderr
+        assert "another process works on it" in done.stderr
         assert not (root / "late.md").exists()
         assert told(root, "entry", "set", "live", "known://now", "text") == "added known://now  +1 -0\n"
         (root / "go").touch()

@@ -54,7 +54,7 @@ def test_a_lease_of_a_clock_that_was_put_back_keeps_nobody_out() -> None:
         begin(db, "demo")
         # a holder of another boot, of which nobody can say whether it lives
         db.insert("_claim_lease", run="demo", token="theirs", holder=ELSEWHERE, replaces=None)
-        with pytest.raises(engine.Conflict, match="another process drives it"):
+        with pytest.raises(engine.Conflict, match="another process works on it"):
             Lease(db, "demo").__enter__()
         db.execute("update leases set expires_at = expires_at + ?", (YEARS_MS,))
         with Lease(db, "demo") as lease:

@@ -60,7 +60,7 @@ def test_values_are_kept_as_they_were_when_they_were_written(tmp_path: Path) -> 
 
 
 def test_a_condition_that_is_no_text_is_refused_at_once() -> None:
-    with pytest.raises(TypeError, match="toolset 'till': when is a select as text, not 5"):
+    with pytest.raises(TypeError, match="toolset 'till': when must be a select as text, not 5"):
         engine.Toolset("till", [], when=5)  # type: ignore[arg-type]
 
 
@@ -100,7 +100,7 @@ def test_an_entry_that_is_no_text_fails_its_call(tmp_path: Path, entry: engine.E
 
     with shop(tmp_path, act) as db:
         assert db.run("Go", run="demo", model=script(tmp_path, "<act/>" + GO_ON, DONE)).status == 200
-        assert log_of(db) == [("act", 500, "act()\nTypeError: Entry: its path and its body are texts")]
+        assert log_of(db) == [("act", 500, "act()\nTypeError: Entry: path and body must be texts")]
         assert db.value("select count(*) from refunds") == 0
 
 

@@ -260,7 +260,7 @@ def test_no_more_than_max_children_of_a_prompt(db: engine.Database) -> None:
     db.execute("update settings set value = '1' where name = 'max_children'")
     drive(db, Cast({"demo": [gives("a", "b"), DONE]}))
     assert [row[1] for row in said(db)] == [200, 403]
-    assert "delegated 1 time, which is all (setting max_children)" in said(db)[1][2]
+    assert "delegated 1 time, which is the limit (setting max_children)" in said(db)[1][2]
 
 
 def test_the_turns_of_a_tree_are_limited(db: engine.Database) -> None:
@@ -270,7 +270,7 @@ def test_the_turns_of_a_tree_are_limited(db: engine.Database) -> None:
     assert drive(db, cast).status == 200
     first, second = said(db)
     assert (first[1], second[1]) == (500, 403)
-    assert "stopped: the runs below demo have had 3 turns, which is all (setting max_tree_turns)" in first[2]
+    assert "stopped: the runs below demo have had 3 turns, which is the limit (setting max_tree_turns)" in first[2]
     assert "Not delegated: the runs below demo have had 3 turns" in second[2]
     assert [run for run, _ in cast.asked].count("demo-1") == 3
 
@@ -288,7 +288,7 @@ def test_the_seconds_of_a_tree_are_limited() -> None:
     with fresh(clock=clock) as db:
         db.execute("update settings set value = '100' where name = 'max_tree_seconds'")
         drive(db, Cast({"demo": [gives("a"), DONE], "demo-1": [wait] * 9}))
-        assert "have had 100 seconds, which is all (setting max_tree_seconds)" in said(db)[0][2]
+        assert "have had 100 seconds, which is the limit (setting max_tree_seconds)" in said(db)[0][2]
 
 
 # what they know of each other
@@ -375,8 +375,8 @@ def test_the_first_of_siblings_that_writes_a_file_owns_it(db: engine.Database, w
         (
             "set",
             409,
-            "shared.txt: run demo-1 works at the same time and has written it; leave this file to it, or end and let "
-            "your caller have it done afterwards.",
+            "shared.txt: run demo-1 works at the same time and has written it; do not change this file, or end and let "
+            "your caller change it later.",
         )
     ]
     # the group is over
@@ -452,7 +452,7 @@ def test_a_parent_waits_while_its_children_do_and_goes_on_when_they_are_decided(
 def test_a_path_of_two_children_is_ambiguous(db: engine.Database, workspace_dir: Path) -> None:
     write = [f'<set path="a.txt">one\n</set>{GO_ON}', DONE]
     drive(db, Cast({"demo": [gives("a", "b"), DONE], "demo-1": write, "demo-2": write}), workspace_dir)
-    with pytest.raises(Conflict, match="demo-1 and demo-2 have proposals there; name one of these runs"):
+    with pytest.raises(Conflict, match="demo-1 and demo-2 have proposals at this path; name one of these runs"):
         db.resolve("demo", "log://turn_1/set/a.txt", accept=True)
     db.resolve("demo-2", "log://turn_1/set/a.txt", accept=True)
     assert [proposal["run"] for proposal in db.proposals()] == ["demo-1"]
@@ -615,9 +615,7 @@ def test_a_setting_demands_criteria_of_every_delegation(db: engine.Database, tmp
     drive(db, cast, tmp_path, yolo=True)
     refused, blank, done = said(db)
     assert (refused[:2], blank[:2], done[1]) == (("subtask", 400), ("execute", 400), 200)
-    assert refused[2].startswith(
-        "Here work is given away only with criteria for its result (setting require_acceptance)"
-    )
+    assert refused[2].startswith("Delegate only with criteria for the result (setting require_acceptance)")
     assert '<subtask accept="what the result has to fulfil">' in refused[2]
     assert [run for run, _ in cast.asked if run != "demo"] == ["demo-1"], "no model is asked for what is refused"
 
@@ -633,7 +631,7 @@ def test_who_delegates_or_is_checked_is_asked_to_verify(
     drive(db, cast, **options)
     text = cast.seen("demo")
     assert ("# Implement, then verify" in text) is is_asked
-    assert ("give the check to a <subtask> of its own" in text) is (options["max_depth"] == 1)
+    assert ("delegate the check to a <subtask>" in text) is (options["max_depth"] == 1)
     assert ("are checked after your 200" in text) is ("accept" in options)
 
 

@@ -221,13 +221,13 @@ def test_a_database_that_is_closed_or_in_memory_shares_nothing(tmp_path: Path) -
     db.close()
     with pytest.raises(engine.Conflict, match="is closed; open it again"):
         db.shared()
-    with engine.open(":memory:") as memory, pytest.raises(engine.ValidationError, match="has one handle"):
+    with engine.open(":memory:") as memory, pytest.raises(engine.ValidationError, match="has only one handle"):
         memory.shared()
 
 
 def test_a_statement_that_leaves_a_transaction_open_keeps_nobody_from_writing(tmp_path: Path) -> None:
     with opened(tmp_path) as db, db.shared() as handle:
-        with pytest.raises(engine.Conflict, match="begin: write 'with db"):
+        with pytest.raises(engine.Conflict, match="begin: is not allowed here; use 'with db"):
             handle.execute("begin immediate")
         assert not handle.in_transaction
         handle.start("Go", run="demo", model=Cast({}))
@@ -286,7 +286,7 @@ def test_a_log_that_cannot_be_written_to_disk_is_an_error(tmp_path: Path, monkey
     monkeypatch.setattr(log_sync, "_synchronize", broken)
     with opened(tmp_path) as db, db.shared() as handle:
         with pytest.raises(
-            engine.EngineError, match=r"500 .*: its log cannot be written to disk \(Input/output error\); open it again"
+            engine.EngineError, match=r"500 .*: the -wal file cannot be written to disk \(Input/output error\); open it"
         ):
             handle.start("Go", run="demo", model=Cast({}))
         monkeypatch.undo()

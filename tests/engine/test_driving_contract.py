@@ -57,7 +57,7 @@ def test_a_decision_of_a_callback_is_dated(tmp_path: Path, workspace_dir: Path, 
 
 def test_a_run_is_not_driven_inside_a_transaction(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:
     model = script(tmp_path, "<sh>touch made.txt</sh>", DONE)
-    with db.transaction(), pytest.raises(engine.Conflict, match="cannot be driven inside a transaction"):
+    with db.transaction(), pytest.raises(engine.Conflict, match="cannot work inside a transaction"):
         db.run("Go", run="demo", model=model, root=workspace_dir, yolo=True)
     assert db.value("select count(*) from runs where alias = 'demo'") == 0
     assert not (workspace_dir / "made.txt").exists()
@@ -92,7 +92,7 @@ def test_a_prompt_that_cannot_be_driven_is_not_stored(db: engine.Database, tmp_p
                 refused.append(error.value.message)
 
         assert db.run("Go on", run="demo", on_event=give_too).status == 200
-    assert refused == ["run demo: another process drives it; wait for it or stop it"]
+    assert refused == ["run demo: another process works on it; wait, or stop it: engine abort demo"]
     assert db.rows("select loop, status from loop_list where run = 'demo'") == [
         {"loop": 1, "status": 200},
         {"loop": 2, "status": 200},

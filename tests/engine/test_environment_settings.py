@@ -89,7 +89,7 @@ def test_a_value_that_is_none_names_the_variable_and_nothing_is_done(folder: Pat
     model = script(tmp_path / "s.jsonl", [DONE])
     done = engine(folder, "run", "--model", model, "Go", env={"ENGINE_MAX_STRIKES": "many"})
     assert done.returncode == 2
-    assert "ENGINE_MAX_STRIKES: setting max_strikes: is a whole number" in done.stderr
+    assert "ENGINE_MAX_STRIKES: setting max_strikes: must be a whole number" in done.stderr
     assert not database(folder).exists()
 
 

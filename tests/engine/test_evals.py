@@ -92,18 +92,22 @@ def test_each_case_is_tried_with_each_model_and_prompt(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("c.yaml", "cases:\n  - prompt: a\n    chekcs: []\n", r"line 3: a case has no 'chekcs'; there are name,"),
+        (
+            "c.yaml",
+            "cases:\n  - prompt: a\n    chekcs: []\n",
+            r"line 3: a case has no field 'chekcs'; the fields are name,",
+        ),
         ("c.yaml", "cases:\n  - name: a\n", "line 2: a case needs 'prompt'"),
-        ("c.yaml", "- a\n", "line 1: a file of cases is an object"),
+        ("c.yaml", "- a\n", "line 1: a file of cases must be an object"),
         ("c.yaml", "cases: [", "line 2: it is not YAML"),
-        ("c.yaml", "repeat: many\ncases: []\n", "line 1: 'repeat' is a whole number, not 'many'"),
+        ("c.yaml", "repeat: many\ncases: []\n", "line 1: 'repeat' must be a whole number, not 'many'"),
         ("c.yaml", "repeat: 0\ncases: []\n", "repeat is 1 or more"),
         (
             "c.yaml",
             "cases:\n- prompt: a\n  checks:\n  - contains: a\n    regex: b\n",
             "line 4: a check has one of contains",
         ),
-        ("c.yaml", "cases:\n- prompt: a\n  checks:\n  - schema: text\n", "line 4: 'schema' is an object or true"),
+        ("c.yaml", "cases:\n- prompt: a\n  checks:\n  - schema: text\n", "line 4: 'schema' must be an object or true"),
         ("c.yaml", "cases:\n- {name: x, prompt: a}\n- {name: x, prompt: b}\n", "line 3: two cases have the name 'x'"),
         ("c.jsonl", '{"prompt": "a"}\n{"prompt": \n', "line 2"),
         ("c.jsonl", '{"prompt": "a"}\n\n{"prompt": 7, "files": {"a": 1}}\n', "line 3: files of a case"),

@@ -201,12 +201,12 @@ def test_nothing_is_left_where_it_fails(db: engine.Database, tmp_path: Path, mon
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "none")
     for name in ("there", "link"):
-        with pytest.raises(Conflict, match="exists already"):
+        with pytest.raises(Conflict, match="already exists"):
             export_views(db, "csv", tmp_path / name)
     with pytest.raises(NotFound, match="cannot be written"):
         export_views(db, "csv", tmp_path / "none" / "out")
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(EngineError, match=r"DuckDB is not installed; pip install 'engine\[export\]' brings it"):
+    with pytest.raises(EngineError, match=r"DuckDB is not installed; to install it: pip install 'engine\[export\]'"):
         export_views(db, "parquet", tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith("t.db")) == ["link", "there"]
 
@@ -244,6 +244,6 @@ def test_the_command_writes_one_form(file: Path, tmp_path: Path) -> None:
     assert told["rows"]["run_overview"] == 29
     for wrong in ([], ["--csv", "a", "--parquet", "b"]):
         assert (
-            "name one of --parquet FOLDER, --csv FOLDER, --duckdb FILE and --datasette FILE"
+            "give --parquet FOLDER, --csv FOLDER, --duckdb FILE or --datasette FILE"
             in cli(tmp_path, "export", *wrong, *option).stderr
         )

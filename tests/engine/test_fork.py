@@ -97,9 +97,9 @@ def test_a_prompt_and_a_fork_in_one_go(db: engine.Database, parent: str, tmp_pat
 
 
 def test_forking_what_is_not_there_is_refused(db: engine.Database, parent: str) -> None:
-    with pytest.raises(engine.NotFound, match="404 run 'nobody': there is no such run to fork"):
+    with pytest.raises(engine.NotFound, match="404 run 'nobody': there is no such run, so it cannot be forked"):
         db.fork("nobody", "child")
-    with pytest.raises(engine.NotFound, match="404 run parent: has no turn 7; its last is 3"):
+    with pytest.raises(engine.NotFound, match="404 run parent: has no turn 7; its last turn is 3"):
         db.fork(parent, "child", at=7)
     assert db.value("select count(*) from runs") == 1
 

@@ -118,7 +118,7 @@ def test_a_prompt_without_handoffs_is_told_of_nothing(db: engine.Database, tmp_p
 
 @pytest.mark.parametrize("given", ["billing", [7], 7, engine.Handoff("billing")])
 def test_what_is_no_list_of_handoffs_is_a_type_error(db: engine.Database, tmp_path: Path, given: Any) -> None:
-    with pytest.raises(TypeError, match="handoffs is a list"):
+    with pytest.raises(TypeError, match="handoffs must be a list"):
         db.run("Hi", model=script(tmp_path, DONE), handoffs=given)
 
 

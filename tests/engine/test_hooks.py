@@ -234,12 +234,12 @@ def test_secrets_of_the_environment_stay_out(folder: Path, hooked: Hooked, monke
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        ("[hooks.a]\ncommand = 'x'\n", "on is one or several of before_prompt"),
+        ("[hooks.a]\ncommand = 'x'\n", "on must be one or several of before_prompt"),
         ("[hooks.a]\non = 'before_tol'\ncommand = 'x'\n", "not 'before_tol'"),
-        ("[hooks.a]\non = 'end'\n", "command is a command line"),
+        ("[hooks.a]\non = 'end'\n", "command must be a command line"),
         ("[hooks.a]\non = 'end'\ncommand = 'x'\nwhen = 1\n", "has no key 'when'"),
-        ("[hooks.a]\non = 'end'\ncommand = 'x'\ntimeout = 1e9\n", "timeout is a number of seconds"),
-        ("[hooks.'a b']\non = 'end'\ncommand = 'x'\n", "a name has at most"),
+        ("[hooks.a]\non = 'end'\ncommand = 'x'\ntimeout = 1e9\n", "timeout must be a number of seconds"),
+        ("[hooks.'a b']\non = 'end'\ncommand = 'x'\n", "a name must have at most"),
         ("hooks = 3\n", "setting 'hooks'"),
     ],
 )

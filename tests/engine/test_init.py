@@ -52,7 +52,7 @@ def test_agents_md_is_not_written_without_a_yes(folder: Path, option: str, more:
     told = said(folder, "init", option, *more, code=2, ENGINE_MODEL=drafting(folder))
     assert "add --yes to write it" in told
     assert not (folder / "AGENTS.md").exists()
-    assert "no rules here" in said(folder, "rules")
+    assert "has no rules" in said(folder, "rules")
 
 
 def test_the_block_is_added_to_agents_md_once(folder: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_link_and_what_is_no_text_are_left_alone(folder: Path) -> None:
     assert other.read_text() == "theirs"
     (folder / "AGENTS.md").unlink()
     (folder / "AGENTS.md").write_bytes(b"\xff\x00")
-    assert "was left alone; the rules were written" in said(folder, "init", "--agents-md", "--yes", code=1)
+    assert "was not changed; the rules were written" in said(folder, "init", "--agents-md", "--yes", code=1)
     assert (folder / "AGENTS.md").read_bytes() == b"\xff\x00"
 
 
@@ -84,7 +84,7 @@ def test_at_a_terminal_init_says_what_it_will_write_and_asks(folder: Path, open_
     terminal.expect("Write it? [y/N]: ")
     terminal.type("\n")
     assert terminal.end()[0] == 1
-    assert "no rules here" in said(folder, "rules")
+    assert "has no rules" in said(folder, "rules")
     assert not (folder / "AGENTS.md").exists()
     terminal = open_terminal("init", "--global")
     terminal.expect("rules for all folders that use this database")
@@ -142,7 +142,7 @@ def test_the_small_local_model_drafts_nothing(folder: Path) -> None:
 
 def test_options_that_mean_nothing_together_are_refused(folder: Path) -> None:
     assert "leave out --global" in said(folder, "init", "--global", "--agents-md", "--yes", code=2)
-    assert "add --draft" in said(folder, "init", "--model", "local", code=2)
+    assert "works only with --draft" in said(folder, "init", "--model", "local", code=2)
 
 
 def test_a_draft_is_offered_where_a_model_could_make_one(folder: Path) -> None:

@@ -369,7 +369,7 @@ def test_what_the_command_cannot_do_it_says(tmp_path: Path, monkeypatch: pytest.
     (folder / "out").mkdir()
     (folder / "out" / "mine.txt").write_text("mine")
     ended = cli(folder, "web", "--db", "t.db", "--export", "out", "demo")
-    assert "holds other files, such as 'mine.txt'" in ended.stderr
+    assert "contains other files, such as 'mine.txt'" in ended.stderr
     assert [path.name for path in (folder / "out").iterdir()] == ["mine.txt"]
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(EngineError, match="needs the extra inspector"):

@@ -94,7 +94,7 @@ def test_a_kept_job_outlives_its_run_and_the_next_prompt_reads_and_ends_it(db: e
         yolo=False,
     )
     assert asked == [(1, 1), (0, 0)]
-    assert "it goes on when the task has ended" in packet(db, 2)
+    assert "it continues after the task" in packet(db, 2)
     pid = (root / "pid").read_text()
     assert not is_gone(pid)
     (root / "more").touch()
@@ -413,7 +413,7 @@ def test_an_error_that_ends_the_command_tells_what_it_ends(folder: Path) -> None
     done = run_engine(folder, "run", *OPTIONS, "--model", model, "Go")
     assert done.returncode == 2
     assert "was ended with the error that follows\n" in done.stderr
-    assert "a constraint of the file refuses this: no; 'engine resume demo' goes on from here" in done.stderr
+    assert "a constraint of the file refuses this: no; to continue: engine resume demo" in done.stderr
     expect_gone((folder / "pid").read_text())
 
 

@@ -179,7 +179,7 @@ def test_what_cannot_be_sent_is_no_key_and_that_is_said(folder: Path) -> None:
     for odd in ("sk-ключ", "sk-\x1b[2J"):
         (folder / ".env").write_text(f"OPENAI_API_KEY='{odd}'\n")
         with pytest.raises(
-            ModelError, match=r"key of openai: .*\.env holds no key: a key is printable ASCII"
+            ModelError, match=r"key of openai: .*\.env contains no key; a key consists of printable ASCII"
         ) as refused:
             endpoint(OPENAI, keys)
         assert odd not in str(refused.value)

@@ -46,7 +46,7 @@ def test_a_second_driver_is_refused_while_the_first_is_there(tmp_path: Path) -> 
 
         result = db.run("Go", model=script(tmp_path, DONE), run="demo", on_event=try_to_drive_too)
         assert result.status == 200
-        assert refused == ["409 run demo: another process drives it; wait for it or stop it"]
+        assert refused == ["409 run demo: another process works on it; wait, or stop it: engine abort demo"]
         assert db.value("select count(*) from leases") == 0
 
 
@@ -114,7 +114,7 @@ def test_an_expired_lease_is_taken_and_one_in_force_is_not(db: engine.Database) 
     claim(db, "first")
     assert before + 29_999 <= db.value("select expires_at from leases") <= system_clock() + 30_001
     db.execute("update leases set expires_at = ?", (system_clock() + 20_000,))
-    with pytest.raises(Conflict, match="409 run demo: another process drives it"):
+    with pytest.raises(Conflict, match="409 run demo: another process works on it"):
         claim(db, "second")
     db.execute("update leases set expires_at = ?", (system_clock() - 1,))
     claim(db, "second")
@@ -129,7 +129,7 @@ def test_the_clock_of_an_app_expires_no_lease() -> None:
         for moved in (86_400_000, -2 * 86_400_000):
             clock.now += moved
             assert db.rows("select run from resumable_runs") == []
-            with pytest.raises(Conflict, match="409 run demo: another process drives it"):
+            with pytest.raises(Conflict, match="409 run demo: another process works on it"):
                 claim(db, "second")
 
 
@@ -238,7 +238,7 @@ def test_a_driver_that_is_replaced_says_so(tmp_path: Path, delay: int) -> None:
                 with engine.open(db.path) as other:
                     claim(other, "another", replaces=other.value("select token from leases"))
 
-        with pytest.raises(LeaseLost, match="409 run demo: another process drives it now"):
+        with pytest.raises(LeaseLost, match="409 run demo: another process works on it now"):
             db.run("Go", model=model, run="demo", on_event=take_over)
         assert db.row("select token from leases") == {"token": "another"}
         assert db.value("select phase from turns") == "asking", "the run is the other's to go on with"
@@ -253,7 +253,7 @@ def test_a_driver_whose_run_was_taken_over_and_purged_says_so(tmp_path: Path) ->
                     other.execute("delete from leases")
                     other.purge("demo")
 
-        with pytest.raises(LeaseLost, match="409 run demo: another process dr"):
+        with pytest.raises(LeaseLost, match="409 run demo: another process wo"):
             db.run("Go", model=script(tmp_path, DONE), run="demo", on_event=purge)
         assert db.runs() == []
 

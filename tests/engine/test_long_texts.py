@@ -45,7 +45,7 @@ def test_a_long_line_is_read_to_its_end_as_each_slice_says(db: engine.Database, 
         ('char="5" chars="3"', '[lines 1-1 / 1 total; characters 5-7 / 10 of them; go on with char="8"]\n567'),
         ('char="-3"', "[lines 1-1 / 1 total; characters 8-10 / 10 of them]\n890"),
         ('line="1" chars="2"', '[lines 1-1 / 1 total; characters 1-2 / 10 of them; go on with char="3"]\n12'),
-        ('char="11"', "[it has 10 characters; character 11 is behind its end]"),
+        ('char="11"', "[it has 10 characters; character 11 is after its end]"),
         ('line="1" limit="1"', "[lines 1-1 / 1 total]\n1234567890"),
     ],
 )

@@ -53,7 +53,7 @@ def test_a_prompt_that_comes_when_the_driver_is_at_its_end_is_taken_up(db: engin
         if event["type"] == "loop" and len(given) < 2:
             with engine.open(db.path) as other:
                 given.append(other.start("And this", run="demo").loops)
-                with pytest.raises(engine.Conflict, match="another process drives it"):
+                with pytest.raises(engine.Conflict, match="another process works on it"):
                     other.resume("demo")
 
     assert db.run("Go", model=script(tmp_path, *[DONE] * 3), run="demo", on_event=hear).turns == 1

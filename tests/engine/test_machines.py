@@ -65,7 +65,9 @@ def test_a_run_moves_along_its_edges_only(db: engine.Database, source: int) -> N
         if allowed(RUN_EDGES, source, target):
             move_run(db, target)
         else:
-            with pytest.raises(engine.Conflict, match=f"409 run demo: cannot go from {source} to {target}"):
+            with pytest.raises(
+                engine.Conflict, match=f"409 run demo: its status cannot change from {source} to {target}"
+            ):
                 move_run(db, target)
         db.execute("rollback")
 
@@ -80,7 +82,7 @@ def test_a_loop_moves_along_its_edges_only(db: engine.Database, source: int) -> 
         if allowed(LOOP_EDGES, source, target):
             db.execute("update loops set status = ?", (target,))
         else:
-            with pytest.raises(engine.Conflict, match=f"cannot go from {source} to {target}"):
+            with pytest.raises(engine.Conflict, match=f"cannot change from {source} to {target}"):
                 db.execute("update loops set status = ?", (target,))
         db.execute("rollback")
 
@@ -109,7 +111,7 @@ def test_a_turn_refuses_the_phases_that_do_not_follow(db: engine.Database, sourc
     begin(db, "demo")
     bring_to(db, source)
     assert db.value("select phase from turns") == source
-    with pytest.raises(engine.Conflict, match=f"turn 1 of run demo: cannot go from {source} to {target}"):
+    with pytest.raises(engine.Conflict, match=f"turn 1 of run demo: its phase cannot change from {source} to {target}"):
         db.execute("update turns set phase = ?", (target,))
 
 

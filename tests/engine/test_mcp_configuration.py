@@ -147,15 +147,15 @@ def test_a_key_is_named_and_never_written_down(folder: Path) -> None:
         assert not user_file(folder).exists()
     found = engine(folder, "mcp", "add", "x", "--", "cat", "--key", "sk-0123456789abcdef")
     assert found.returncode != 0
-    assert "hold no key" in found.stderr
+    assert "must not contain a key" in found.stderr
     assert engine(folder, "mcp", "add", "x", "--", "cat", "${env:SOME_TOKEN}", "${env:HOME}/a").returncode == 0
     found = engine(folder, "mcp", "show", "x", env={"SOME_TOKEN": "token-0123456789"})
-    assert "SOME_TOKEN is a key; give it by env" in found.stderr
+    assert "SOME_TOKEN is a key; put keys into env" in found.stderr
     assert engine(folder, "mcp", "rm", "x").returncode == 0
     added(folder, "--env", "OFFICE_TOKEN=${env:MY_OFFICE_TOKEN}", "--env", "OTHER_TOKEN=${env:NOT_SET:-none}")
     without = engine(folder, "mcp", "call", "office", "environment", "name=OFFICE_TOKEN")
     assert without.returncode != 0
-    assert "MY_OFFICE_TOKEN that it needs is not set" in without.stderr
+    assert "MY_OFFICE_TOKEN is not set, but the server needs it" in without.stderr
     given = {"MY_OFFICE_TOKEN": "token-0123456789"}
     found = engine(folder, "mcp", "call", "office", "environment", "name=OFFICE_TOKEN", env=given)
     assert (found.returncode, found.stdout.strip()) == (0, "[key]"), "what a server gives back of its key is kept out"
@@ -182,13 +182,13 @@ def test_a_key_is_named_and_never_written_down(folder: Path) -> None:
     ("table", "said"),
     [
         ("mcp = 3", "mcp"),
-        ('[mcp.x]\ncommand = "cat"', "command is a list of texts"),
+        ('[mcp.x]\ncommand = "cat"', "command must be a list of texts"),
         ("[mcp.x]\ncommand = []", "either a command or a url"),
         ('[mcp.x]\ncommand = ["a"]\nurl = "https://a.example"', "either a command or a url"),
         ('[mcp.x]\nurl = "nowhere"', "is not an http or https address"),
         ('[mcp.x]\ncommand = ["a"]\ncomand = 1', "has no 'comand'"),
-        ('[mcp.x]\ncommand = ["a"]\ntimeout = -1', "timeout is a number of seconds"),
-        ('[mcp.x]\ncommand = ["a"]\nsandbox = 1', "sandbox is true or false"),
+        ('[mcp.x]\ncommand = ["a"]\ntimeout = -1', "timeout must be a number of seconds"),
+        ('[mcp.x]\ncommand = ["a"]\nsandbox = 1', "sandbox must be true or false"),
         ('[mcp.X]\ncommand = ["a"]', "is not a valid server name"),
         ('[mcp]\nx = 1', "is not a table"),
     ],
@@ -214,7 +214,7 @@ def test_what_is_not_there_is_said(folder: Path) -> None:
     found = engine(folder, "mcp", "call", "office", "book", "room")
     assert "'room' is neither NAME=VALUE nor a JSON object" in found.stderr
     found = engine(folder, "mcp", "call", "office", "book", "room=A", "hours=x")
-    assert "hours is a whole number" in found.stderr
+    assert "hours must be a whole number" in found.stderr
     doctor = json.loads(engine(folder, "doctor", "--json").stdout)
     states = {each["name"]: each["state"] for each in doctor}
     assert (states["MCP office"], states["MCP gone"], states["extra mcp"]) == ("ok", "optional", "ok")

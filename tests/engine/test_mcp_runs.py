@@ -60,7 +60,7 @@ def test_the_tools_of_a_server_are_told_and_called(tmp_path: Path) -> None:
     assert bodies[0] == 'office__book(room="A", hours=2)\nroom A is booked for 2 h'
     assert '"price": 12.5' in bodies[2]
     assert "\nthe plan\n[picture: image/png, 69 bytes]\n[picture: mcp://office/pictures/" in bodies[3]
-    assert "hours is a whole number" in bodies[4]
+    assert "hours must be a whole number" in bodies[4]
     assert "room is missing" in bodies[5]
     assert bodies[7].endswith("\nError executing tool fail")
     with engine.open(tmp_path / "t.db") as db:

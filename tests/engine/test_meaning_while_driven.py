@@ -115,7 +115,7 @@ def test_what_another_process_took_over_is_not_stored(db: engine.Database, tmp_p
     db.execute("delete from leases")
     db.execute("insert into _end_preparation (run) values ('demo')")
     assert db.value("select step from _next_steps where run = 'demo'") == "render"
-    with pytest.raises(EngineError, match="409 run demo: nothing to prepare"):
+    with pytest.raises(EngineError, match="409 run demo: has no turn to prepare"):
         db.execute("insert into _end_preparation (run) values ('demo')")
 
 

@@ -126,7 +126,7 @@ def test_resume_answers_what_nobody_has_answered(db: engine.Database, tmp_path: 
     db.import_messages("demo", OPENAI[:upto])
     (waiting,) = db.sql("select status from open_prompts where run = 'demo'")
     assert waiting["status"] == (100 if upto == 1 else 102)
-    with pytest.raises(engine.Conflict, match="its prompt 1 has not ended"):
+    with pytest.raises(engine.Conflict, match="prompt 1 has not ended"):
         db.import_messages("demo", OPENAI)
     with db.transaction():
         db.execute("update runs set model = ?", (script(tmp_path, "In Kyiv."),))
@@ -141,11 +141,11 @@ def edited(form: str, at: int, **changes: Any) -> list[dict[str, Any]]:
 
 
 WRONG = [
-    ([1], r"messages\[0\]: is a number, not an object"),
+    ([1], r"messages\[0\]: must be an object, not a number"),
     ([{"role": "user"}], r"messages\[0\] \(user\): is empty"),
-    ([{"role": "user", "content": 7}], r"messages\[0\] \(user\)\.content: is a number, not a list"),
+    ([{"role": "user", "content": 7}], r"messages\[0\] \(user\)\.content: must be a list, not a number"),
     ([{"role": "user", "content": [{"type": "image_url"}]}], r"content\[0\]: has the type 'image_url'; only text"),
-    ([{"role": "robot", "content": "x"}], r"messages\[0\] \(robot\): the role 'robot' is not known"),
+    ([{"role": "robot", "content": "x"}], r"messages\[0\] \(robot\): the role 'robot' is unknown"),
     ([*OPENAI, SYSTEM], r"messages\[7\] \(system\): a system message can only stand before the first"),
     (OPENAI[:2], r"messages\[1\] \(assistant\)\.tool_calls\[0\]: the call 'a' has no result"),
     (OPENAI[:3] + OPENAI[4:], r"messages\[3\] \(assistant\): comes before the result of the call 'b'"),
@@ -163,7 +163,7 @@ WRONG = [
         edited("pydantic_ai", 1, parts=[{"part_kind": "file"}]),
         r"messages\[1\] \(response\)\.parts\[0\]: the part 'file'",
     ),
-    ({"messages": "Hi"}, "is not a list with messages"),
+    ({"messages": "Hi"}, "must be a list of messages"),
     (b"\xff", "messages: not UTF-8"),
     ([{"role": "user", "content": float("nan")}, {1, 2}], "messages: not JSON"),
 ]
@@ -208,7 +208,7 @@ def test_the_terminal_takes_them_in_and_gives_them_out(tmp_path: Path) -> None:
     refused = cli(tmp_path, "runs", "export", "demo", "--messages", "anthropic")
     assert (refused.returncode, "demo.json: already exists" in refused.stderr) == (1, True)
     unnamed = cli(tmp_path, "runs", "import", "in.json", "--messages", "auto")
-    assert (unnamed.returncode, "name the run" in unnamed.stderr) == (2, True)
+    assert (unnamed.returncode, "give the run" in unnamed.stderr) == (2, True)
 
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=40).filter(

@@ -103,7 +103,7 @@ def test_a_name_for_all_runs_holds_in_another_folder_until_it_is_removed(folder:
     assert (folder.parent / CONFIG).stat().st_mode & 0o077 == 0
     assert "comes back until: engine models rm mine --user" in said(other, "models", "rm", "mine")
     said(other, "models", "rm", "mine", "--user")
-    assert "neither an alias" in said(other, "run", "--model", "mine", "Hi", code=2)
+    assert "'engine models' lists the aliases" in said(other, "run", "--model", "mine", "Hi", code=2)
     assert "mine" not in said(other, "models")
     said(other, "models", "rm", "mine", "--user", code=2)
 

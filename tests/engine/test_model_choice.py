@@ -174,7 +174,9 @@ def test_a_server_of_the_users_own_has_the_default_that_he_set(
 
 
 def test_ollama_has_a_default_only_where_somebody_set_one(db: library.Database) -> None:
-    with pytest.raises(NotFound, match=r"it has no default model; name one, ollama/NAME .*, or set ollama_model"):
+    with pytest.raises(
+        NotFound, match=r"this provider has no default model; choose ollama/NAME .*, or set ollama_model"
+    ):
         choose_model(db, None, "ollama")
     db.execute("update settings set value = 'qwen3:8b' where name = 'ollama_model'")
     assert choose_model(db, None, "ollama") == choose_model(db, None, None) == "ollama/qwen3:8b"

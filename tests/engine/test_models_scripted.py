@@ -59,7 +59,7 @@ def test_a_line_may_hold_any_character_of_unicode(tmp_path: Path) -> None:
 
 def test_past_the_end_says_how_many_there_are(tmp_path: Path) -> None:
     model = resolve_model(script(tmp_path, "only"))
-    with pytest.raises(ModelError, match="has 1 response, the run asked for number 2") as caught:
+    with pytest.raises(ModelError, match="has 1 response, but the run asked for number 2") as caught:
         model.complete(request(1))
     assert (caught.value.status, caught.value.category) == (400, "script")
 
@@ -94,10 +94,10 @@ def test_an_error_line_keeps_its_status_and_is_final(tmp_path: Path, status: int
         ("{not json", "line 2: "),
         ("17", "a JSON string or an object"),
         ('{"txt": "x"}', "unknown key 'txt'"),
-        ('{"text": 5}', "'text' is a string"),
-        ('{"usage": {"tokens": 5}}', "'usage' is an object"),
-        ('{"error": {"message": "x"}}', "'error' is an object"),
-        ('{"delay_s": "long"}', "'delay_s' is a number"),
+        ('{"text": 5}', "'text' must be a string"),
+        ('{"usage": {"tokens": 5}}', "'usage' must be an object"),
+        ('{"error": {"message": "x"}}', "'error' must be an object"),
+        ('{"delay_s": "long"}', "'delay_s' must be a number"),
     ],
 )
 def test_a_broken_line_is_named(tmp_path: Path, line: str, says: str) -> None:
@@ -175,7 +175,7 @@ def test_a_replay_gives_the_stored_responses_in_their_order(recorded: Path) -> N
 
 @pytest.mark.parametrize(("run", "count"), [("demo", 2), ("absent", 0)])
 def test_a_replay_past_the_end_says_how_many_there_are(recorded: Path, run: str, count: int) -> None:
-    with pytest.raises(ModelError, match=f"has {count} responses, the run asked for number 3"):
+    with pytest.raises(ModelError, match=f"has {count} responses, but the run asked for number 3"):
         resolve_model(f"replay:{recorded}#{run}").complete(request(2))
 
 

@@ -206,7 +206,7 @@ def test_an_answer_of_a_form_is_asked_for_in_the_tool_and_as_the_form_of_the_tex
     server.answers = [("", [wrong]), ('{"port": 8080}', [])]
     result = db.run("Which port?", model=alias(db, "openai/tiny"), output=engine.json_schema(form))
     assert (result.status, result.output, result.turns) == (200, {"port": 8080}, 2)
-    assert db.tuples("select place, fault from refused_answers") == [("$.port", 'is a whole number, not "many"')]
+    assert db.tuples("select place, fault from refused_answers") == [("$.port", 'must be a whole number, not "many"')]
     asked = server.asked[0]
     (update,) = (each["function"] for each in asked["tools"] if each["function"]["name"] == "update")
     body = update["parameters"]["properties"]["body"]["anyOf"][0]
@@ -358,7 +358,7 @@ def test_a_tool_that_is_not_open_is_refused_with_its_reason(db: engine.Database,
 
 def test_a_script_with_a_broken_call_says_so(db: engine.Database, tmp_path: Path) -> None:
     result = db.run("Go", model=script(tmp_path, {"calls": [{"name": "get"}]}))
-    assert (result.status, "'calls' is a list" in (result.reason or "")) == (500, True)
+    assert (result.status, "'calls' must be a list" in (result.reason or "")) == (500, True)
 
 
 # -- 4. aliases

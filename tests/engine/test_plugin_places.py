@@ -69,7 +69,7 @@ def test_a_module_without_a_hook_is_refused_and_the_message_says_what_a_hook_is(
     plugin.write_text(f"{inside}\nplugin = Shout()\n")
     done = shown(folder, ENGINE_PLUGIN_shout=str(plugin))
     assert done.returncode == 2
-    assert f"ENGINE_PLUGIN_shout: plugin shout: {plugin} has no hook; a hook is a function of the module" in done.stderr
+    assert f"ENGINE_PLUGIN_shout: plugin shout: {plugin} has no hook; write a function such as" in done.stderr
 
 
 def test_a_folder_is_a_package(folder: Path, plugin: Path) -> None:
@@ -108,8 +108,8 @@ def test_a_project_names_none(folder: Path, plugin: Path) -> None:
     ("make", "why"),
     [
         (lambda place: place.unlink(), "No such file"),
-        (lambda place: place.chmod(0o666), "others may write it"),
-        (lambda place: place.parent.chmod(0o777), "others may write it"),
+        (lambda place: place.chmod(0o666), "others can write to it"),
+        (lambda place: place.parent.chmod(0o777), "others can write to it"),
         (lambda place: place.write_text("1/0"), "fails: ZeroDivisionError"),
         (lambda place: place.write_text("def x("), "fails: SyntaxError"),
         (lambda place: place.write_text("import sys; sys.exit(3)"), "fails: SystemExit"),

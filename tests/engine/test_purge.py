@@ -92,7 +92,7 @@ def test_a_run_of_the_same_name_starts_with_nothing(two: engine.Database, tmp_pa
 
 def test_a_parent_stays_while_its_forks_do(two: engine.Database) -> None:
     child = two.fork("gone", "child")
-    with pytest.raises(Conflict, match=r"409 run gone: it has child runs or forks, child; purge these first"):
+    with pytest.raises(Conflict, match=r"409 run gone: has child runs or forks: child; purge them first"):
         two.purge("gone")
     known = two.rows("select path, body from known_entries where run = 'gone' order by path")
     two.purge(child)
@@ -103,7 +103,7 @@ def test_a_parent_stays_while_its_forks_do(two: engine.Database) -> None:
 def test_what_is_driven_or_not_there_is_refused(db: engine.Database) -> None:
     begin(db, "busy")
     db.insert("_claim_lease", run="busy", token="t", holder="{}", replaces=None)
-    with pytest.raises(Conflict, match="409 run busy: is still being driven; stop it first"):
+    with pytest.raises(Conflict, match="409 run busy: a process works on it; stop it first"):
         db.purge("busy")
     with pytest.raises(NotFound, match="404 run 'none': there is no such run"):
         db.purge("none")
@@ -143,12 +143,11 @@ def test_the_command_asks_unless_told(two: engine.Database, tmp_path: Path) -> N
     two.close()
     refused = command(tmp_path, "runs", "purge", "gone", "--db", str(two.path))
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "run gone, with 2 turns: would be deleted for good; add --yes to confirm" in refused.stderr
+    assert "run gone, with 2 turns: will be removed for good; add --yes to confirm" in refused.stderr
     # a run without a turn of its own holds what its fork saw, and what a person wrote into it
     command(tmp_path, "fork", "gone", "--as", "twin", "--db", str(two.path))
     assert (
-        "run twin: would be deleted for good"
-        in command(tmp_path, "runs", "purge", "twin", "--db", str(two.path)).stderr
+        "run twin: will be removed for good" in command(tmp_path, "runs", "purge", "twin", "--db", str(two.path)).stderr
     )
     assert command(tmp_path, "runs", "purge", "twin", "--yes", "--db", str(two.path)).returncode == 0
     done = command(tmp_path, "runs", "purge", "gone", "--yes", "--json", "--db", str(two.path))

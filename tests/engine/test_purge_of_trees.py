@@ -42,12 +42,12 @@ def runs(db: engine.Database) -> list[str]:
 def test_a_tree_goes_as_a_whole_and_nothing_of_it_is_left(tree: engine.Database, workspace_dir: Path) -> None:
     everything = ["demo-9", "demo", "demo-1", "demo-2", "demo-1-1", "demo-3"]
     assert sorted(runs(tree)) == sorted(everything)
-    with pytest.raises(Conflict, match="or all together with 'engine runs purge demo --tree'"):
+    with pytest.raises(Conflict, match="or purge all of them with 'engine runs purge demo --tree'"):
         tree.purge("demo")
-    with Lease(tree, "demo-1-1"), pytest.raises(Conflict, match="demo-1-1: is still being driven"):
+    with Lease(tree, "demo-1-1"), pytest.raises(Conflict, match="demo-1-1: a process works on it"):
         tree.purge("demo", tree=True)
     fork = tree.fork("demo-1", "other")
-    with pytest.raises(Conflict, match=r"run demo-1: it has child runs or forks, .*other"):
+    with pytest.raises(Conflict, match=r"run demo-1: has child runs or forks: .*other"):
         tree.purge("demo", tree=True)
     tree.purge(fork)
     assert sorted(runs(tree)) == sorted(everything)

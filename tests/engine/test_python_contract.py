@@ -111,13 +111,13 @@ def test_what_keeps_a_run_from_starting_is_raised_and_leaves_nothing(db: engine.
     model = script(tmp_path, DONE)
     with pytest.raises(engine.ValidationError, match="400 the prompt is empty"):
         db.run(" \n", model=model)
-    with pytest.raises(engine.NotFound, match="404 model 'nonsense': neither an alias"):
+    with pytest.raises(engine.NotFound, match="404 model 'nonsense': not found"):
         db.run("Go", model="nonsense")
     with pytest.raises(engine.NotFound, match="no such folder"):
         db.run("Go", model=model, root=tmp_path / "nowhere")
     with pytest.raises(engine.NotFound, match="404 persona 'nobody'"):
         db.run("Go", model=model, persona="nobody")
-    with pytest.raises(engine.ValidationError, match="mode is ask or act"):
+    with pytest.raises(engine.ValidationError, match="mode must be ask or act"):
         db.run("Go", model=model, mode="play")
     with pytest.raises(TypeError, match="nonsense"):
         db.run("Go", model=model, nonsense=1)
@@ -181,8 +181,8 @@ def test_models_of_the_environment_are_aliases(
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("ENGINE_CONTEXT_fast", "0", "ENGINE_CONTEXT_fast: is a whole number from 256 on, not '0'"),
-        ("ENGINE_CONTEXT_fast", "many", "ENGINE_CONTEXT_fast: is a whole number from 256 on, not 'many'"),
+        ("ENGINE_CONTEXT_fast", "0", "ENGINE_CONTEXT_fast: must be a whole number from 256 on, not '0'"),
+        ("ENGINE_CONTEXT_fast", "many", "ENGINE_CONTEXT_fast: must be a whole number from 256 on, not 'many'"),
         ("ENGINE_MODEL_", "openai/x", "ENGINE_MODEL_: the alias is missing"),
     ],
 )
@@ -206,7 +206,7 @@ def test_an_alias_that_the_environment_gives_to_another_model_forgets_how_long_i
 
 def test_abort_and_resolve_and_sql(db: engine.Database, tmp_path: Path, workspace_dir: Path) -> None:
     db.run("Go", model=script(tmp_path, "<set path='a.txt'>x</set>"), run="demo", root=workspace_dir)
-    with pytest.raises(engine.NotFound, match="no proposal is open there"):
+    with pytest.raises(engine.NotFound, match="has no open proposal"):
         db.resolve("demo", "log://turn_1/none", accept=True)
     db.abort("demo", "not today")
     assert db.sql("select status, reason from loop_list") == [{"status": 499, "reason": "not today"}]
@@ -279,7 +279,9 @@ def test_a_connection_of_the_standard_library_drives_a_run(tmp_path: Path) -> No
     assert connection.execute("select status, answer from loop_list").fetchall() == [(200, "Done.")]
     with pytest.raises(sqlite3.OperationalError):
         connection.execute("insert into _begin_turn (run) values ('demo')")
-    assert connection.execute("select last_error()").fetchone() == ("409 run demo: nothing to do; give it a prompt",)
+    assert connection.execute("select last_error()").fetchone() == (
+        "409 run demo: has nothing to do; give it a prompt",
+    )
     connection.close()
     audit(path)
 

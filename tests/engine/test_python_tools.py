@@ -182,12 +182,12 @@ def of_what_is_not_there(a: Nowhere) -> None: ...  # type: ignore[name-defined] 
         (any_number, "parameter 'a' takes any number of arguments"),
         (of_bytes, "parameter 'a': bytes is not a supported type hint"),
         (of_whole_keys, "parameter 'a': dict\\[int, str\\] is not a supported type hint"),
-        (of_a_knot, "parameter 'a': Knot holds itself"),
+        (of_a_knot, "parameter 'a': Knot contains itself"),
         (asks_for_a_list, "parameter 'manifest'"),
-        (two_bodies, "parameters 'text' and 'content' mean the same"),
-        (two_cases, "parameters 'a' and 'A' mean the same"),
+        (two_bodies, "parameters 'text' and 'content' look the same"),
+        (two_cases, "parameters 'a' and 'A' look the same"),
         (of_what_is_not_there, "'Nowhere' is not defined"),
-        (Stop, "a tool is a function"),
+        (Stop, "a tool must be a function"),
     ],
 )
 def test_what_no_json_can_fill_is_refused_with_the_name_of_the_parameter(
@@ -213,7 +213,7 @@ def test_a_name_that_cannot_be_or_is_taken_is_refused(tmp_path: Path) -> None:
             engine.open(tmp_path / "t.db", tools=[function])
     with pytest.raises(engine.ValidationError, match="'find': is given twice"):
         engine.open(tmp_path / "t.db", tools=[engine.tool(name="find")(get), engine.tool(name="find")(lambda: 1)])
-    with pytest.raises(TypeError, match="tools is a list of functions"):
+    with pytest.raises(TypeError, match="tools must be a list of functions"):
         engine.open(tmp_path / "t.db", tools=get)  # type: ignore[arg-type]
     with engine.open(tmp_path / "t.db") as db:
         assert db.value("select count(*) from tools where ordinal >= 1000") == 0
@@ -287,25 +287,25 @@ def test_what_may_be_left_out_is_its_default_or_none(tmp_path: Path) -> None:
 
 
 WRONG = [
-    ('<everything text="a" count="two"/>', "count is a whole number, not 'two'"),
-    ('<everything text="a" count="1.5"/>', "count is a whole number, not '1.5'"),
-    (f'<everything text="a" count="{"9" * 9000}"/>', "count is a whole number"),
-    ('<everything text="a" share="nan"/>', "share is a number, not"),
-    ('<everything text="a" share="1e999"/>', "share is a number"),
-    ('<everything text="a" loud="perhaps"/>', "loud is true or false"),
-    ('<everything text="a" unit="km"/>', 'unit is one of "m", "mi"'),
-    ('<everything text="a" stops=\'[{"name": "A", "minutes": true}]\'/>', "stops[0].minutes is a whole number"),
+    ('<everything text="a" count="two"/>', "count must be a whole number, not 'two'"),
+    ('<everything text="a" count="1.5"/>', "count must be a whole number, not '1.5'"),
+    (f'<everything text="a" count="{"9" * 9000}"/>', "count must be a whole number"),
+    ('<everything text="a" share="nan"/>', "share must be a number, not"),
+    ('<everything text="a" share="1e999"/>', "share must be a number"),
+    ('<everything text="a" loud="perhaps"/>', "loud must be true or false"),
+    ('<everything text="a" unit="km"/>', 'unit must be one of "m", "mi"'),
+    ('<everything text="a" stops=\'[{"name": "A", "minutes": true}]\'/>', "stops[0].minutes must be a whole number"),
     ('<everything text="a" stops=\'[{"name": "A", "minutes": -1}]\'/>', "stops[0]: minutes are not negative"),
     ('<everything text="a" stops=\'[{"minutes": 1}]\'/>', "stops[0].name is missing"),
     ('<everything text="a" stops=\'[{"name": "A", "__class__": 1}]\'/>', "it has no '__class__'"),
     ('<everything text="a" stops="[{]"/>', "as JSON"),
-    ('<everything text="a" sizes=\'{"x": "1"}\'/>', "sizes.x is a whole number"),
+    ('<everything text="a" sizes=\'{"x": "1"}\'/>', "sizes.x must be a whole number"),
     ('<everything text="a" place=\'{"town": "\\ud800"}\'/>', "place.town holds half of a character"),
     (f'<everything text="a" stops="{"[" * 3000}{"]" * 3000}"/>', "as JSON"),
-    ('<everything text="a" __class__="x"/>', "there is no argument '__class__'; there are text, count"),
-    ('<everything text="a" self="x"/>', "there is no argument 'self'"),
-    ('<everything text="a" path="x"/>', "there is no argument 'path'"),
-    ('<everything text="a" to="x"/>', "there is no argument 'to'"),
+    ('<everything text="a" __class__="x"/>', "no such argument: '__class__'; the arguments are text, count"),
+    ('<everything text="a" self="x"/>', "no such argument: 'self'"),
+    ('<everything text="a" path="x"/>', "no such argument: 'path'"),
+    ('<everything text="a" to="x"/>', "no such argument: 'to'"),
     ('<everything text="a">b</everything>', "it takes no text between its tags"),
     ("<everything/>", "text is missing: a text"),
     ('<tool_call>{"name": "everything", "arguments": "{broken"}</tool_call>', "text is missing"),
@@ -510,7 +510,7 @@ def test_models_of_pydantic_are_told_checked_and_given(tmp_path: Path) -> None:
 def test_a_model_that_holds_itself_is_refused() -> None:
     def grow(tree: Tree) -> None: ...
 
-    with pytest.raises(TypeError, match="parameter 'tree': Tree holds itself"):
+    with pytest.raises(TypeError, match="parameter 'tree': Tree contains itself"):
         made(grow)
 
 
@@ -521,7 +521,7 @@ def test_an_app_sees_what_its_tools_are(tmp_path: Path) -> None:
 
     with opened(tmp_path / "t.db", book) as db:
         (told,) = db.tools()
-        with pytest.raises(engine.NotFound, match="no tool 'bok'; there are book"):
+        with pytest.raises(engine.NotFound, match="no tool 'bok'; the tools are book"):
             db.tools("bok")
         assert db.tools("book") == [told]
     assert (told["name"], told["meaning"], told["ask"], told["timeout"]) == ("book", "Book a seat.", True, 3)

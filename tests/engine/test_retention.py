@@ -140,9 +140,9 @@ def test_the_command_line_archives_and_purges_by_idle_time(folder: Path, tmp_pat
     engine(folder, "run", "--run", "old", "--model", script(tmp_path / "s.jsonl", READ_AND_ANSWER), "Which port?")
     assert "no run was idle for 30d" in engine(folder, "runs", "archive", "--idle", "30d").stderr
     age(folder, 40)
-    assert "left out of lists: old" in engine(folder, "runs", "archive", "--idle", "30d").stderr
+    assert "archived: old" in engine(folder, "runs", "archive", "--idle", "30d").stderr
     refused = engine(folder, "runs", "purge", "--before", "30d")
-    assert (refused.returncode, "1 run, old: would be deleted for good; add --yes to confirm" in refused.stderr) == (
+    assert (refused.returncode, "1 run, old: will be removed for good; add --yes to confirm" in refused.stderr) == (
         2,
         True,
     )

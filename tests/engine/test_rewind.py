@@ -203,10 +203,10 @@ def test_open_proposals_stay_with_the_old_line(db: engine.Database, workspace_di
 
 
 def test_a_run_that_is_driven_is_refused(db: engine.Database, after: dict[str, str]) -> None:
-    with Lease(db, "demo"), pytest.raises(Conflict, match="another process drives it"):
+    with Lease(db, "demo"), pytest.raises(Conflict, match="another process works on it"):
         db.again().rewind("demo", 2)
     db.rewind("demo", 2)
-    with Lease(db, "demo.1"), pytest.raises(Conflict, match="is still being driven"):
+    with Lease(db, "demo.1"), pytest.raises(Conflict, match="a process works on it"):
         db.undo("demo")
     db.fork("demo", "third")
     with pytest.raises(engine.EngineError, match="405 runs"):
@@ -237,7 +237,7 @@ def test_at_the_command_line(folder: Path) -> None:
     shown = command(folder, "rewind", "demo", "2", "--files", "--dry-run")
     assert (shown.returncode, "! made.bin is binary" in shown.stdout, "-made" in shown.stdout) == (0, True, True)
     asked = command(folder, "rewind", "demo", "2", "--files")
-    assert (asked.returncode, "confirm with --yes" in asked.stderr, texts(folder)) == (2, True, after)
+    assert (asked.returncode, "add --yes" in asked.stderr, texts(folder)) == (2, True, after)
     assert command(folder, "rewind", "demo", "9", "--yes").returncode == 2
     done = command(folder, "rewind", "demo", "2", "--files", "--yes", "--json")
     found = json.loads(done.stdout)
@@ -328,7 +328,7 @@ def test_links_that_came_or_went_are_listed(
     (workspace_dir / "link.md").symlink_to("notes.md")
     model = script(tmp_path, '<get path="*"/>', f"<sh>{command}</sh>", DONE)
     db.run("Work", run="demo", model=model, root=workspace_dir, yolo=True, sandbox="off")
-    expected = {"link.md": stays} if stays else {"settings.ini": "is a symbolic link by now"}
+    expected = {"link.md": stays} if stays else {"settings.ini": "is now a symbolic link"}
     assert left(db.rewind("demo", 2, files=True)) == expected
 
 

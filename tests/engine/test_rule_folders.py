@@ -192,12 +192,12 @@ def test_a_single_file_is_a_domain(tmp_path: Path) -> None:
     [
         ('{\n  "version": 1,\n  x\n}', r"\.opencarly/manifest\.json:3:3: is not JSON"),
         ('{"version": 2}', "version is 1, not '2'"),
-        ("[]", r"manifest\.json: is an object, not \[\]"),
+        ("[]", r"manifest\.json: must be an object, not \[\]"),
         ({"domains": {"a": {"recall": "fix"}}}, 'domains: a: recall must be a list of texts, not "fix"'),
         ({"domains": {"a": {"recall": ["fix", 7]}}}, "recall must be a list of texts; 7 is not a text"),
         ({"domains": {"a": {"state": "on"}}}, 'domains: a: state is active or inactive, not "on"'),
         ({"domains": {"a": {"alwaysOn": 1}}}, "alwaysOn must be true or false, not 1"),
-        ({"domains": {"***": {}}}, r"'\*\*\*' cannot be the name of a domain"),
+        ({"domains": {"***": {}}}, r"'\*\*\*' is not a valid name of a domain"),
         ({"domains": {"a b": {}, "A-B": {}}}, "two domains have the name 'a-b'"),
         ("[" * 100_000, "nested too deeply"),
     ],
@@ -234,7 +234,7 @@ def test_all_faults_of_a_manifest_are_told_at_once(tmp_path: Path) -> None:
         "devmode must be true or false",
         "a: recall must be a list",
         "a: state is active",
-        "'***' cannot be the name",
+        "'***' is not a valid name",
         "b must be an object",
         "two domains have the name 'c-d'",
     ):

@@ -129,7 +129,7 @@ def test_two_exports_of_one_run_are_one_text(db: engine.Database, tmp_path: Path
 def test_an_export_replaces_no_other_file(db: engine.Database, tmp_path: Path) -> None:
     db.run("Hi", run="demo", model=script(tmp_path, DONE))
     (tmp_path / "notes.md").write_text("mine")
-    with pytest.raises(Conflict, match="no exported run"):
+    with pytest.raises(Conflict, match="is not an exported run"):
         db.export_run("demo", tmp_path / "notes.md")
     assert (tmp_path / "notes.md").read_text() == "mine"
     with pytest.raises(NotFound):

@@ -87,7 +87,7 @@ def test_a_tree_keeps_its_names_while_it_is_driven_and_follows_afterwards(db: li
 
     def event(told: Any) -> None:
         if told["type"] == "command" and not refused:
-            with pytest.raises(library.Conflict, match="is being driven"):
+            with pytest.raises(library.Conflict, match="a process works on it"):
                 db.rename("demo", "other")
             refused.append("yes")
 

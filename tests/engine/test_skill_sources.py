@@ -136,7 +136,7 @@ def test_what_is_no_zip_or_no_skill_is_told(tmp_path: Path) -> None:
     for data, error, message in (
         (good[:100], ValidationError, "is not a skill|broken zip"),
         (good.replace(b"xxxx", b"yyyy", 1), ValidationError, "broken zip"),
-        (packed({"SKILL.md": SKILL}, method=zipfile.ZIP_LZMA), ValidationError, "unusual way"),
+        (packed({"SKILL.md": SKILL}, method=zipfile.ZIP_LZMA), ValidationError, "unknown compression"),
         (packed({"README.md": "x"}), NotFound, "holds no SKILL.md"),
         (b"\x89PNG\0", ValidationError, "is not a skill"),
         (b"root:x:0:0", ValidationError, "is not a skill"),

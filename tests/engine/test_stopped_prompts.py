@@ -114,13 +114,13 @@ def test_only_what_a_limit_has_stopped_takes_another_one(db: engine.Database, tm
     with pytest.raises(engine.NotFound, match="404 run 'nobody'"):
         db.resume("nobody", max_turns=3)
     db.run("Go", run="done", model=script(tmp_path, DONE))
-    with pytest.raises(engine.Conflict, match="409 run done: its latest prompt did not stop at a limit; give it"):
+    with pytest.raises(engine.Conflict, match="409 run done: no limit stopped its latest prompt; give it"):
         db.resume("done", max_turns=3)
     db.run("Go", run="waits", model=script(tmp_path, "<sh>ls</sh>"), root=tmp_path)
-    with pytest.raises(engine.Conflict, match="it goes on: resume it without a limit"):
+    with pytest.raises(engine.Conflict, match="resume the run without a new limit"):
         db.resume("waits", max_seconds=3)
     db.abort("waits")
-    with pytest.raises(engine.Conflict, match="409 run waits: its latest prompt did not stop"):
+    with pytest.raises(engine.Conflict, match="409 run waits: no limit stopped its latest prompt"):
         db.resume("waits", max_turns=3)
     db.run("Go", run="stopped", model=script(tmp_path, *acts(1, 2)), max_turns=1)
     with pytest.raises(engine.ValidationError, match="max_turns"):

@@ -77,7 +77,7 @@ def test_what_a_function_raises_leaves_the_run(db: engine.Database) -> None:
 def test_a_script_that_is_too_short_says_so(db: engine.Database) -> None:
     result = db.run("Hi", model=ScriptedModel(call("get", path="known://*")))
     assert result.reason is not None
-    assert "model scripted has 1 response, the run asked for number 2" in result.reason
+    assert "model scripted has 1 response, but the run asked for number 2" in result.reason
 
 
 # assertions

@@ -1,4 +1,5 @@
-"""Behavioural threads on a real folder: what they refuse and ask for, what the model reads, and how a person adds some.
+"""Behavioural threads on a real folder: what they refuse and ask for, what the model reads, and how a person adds
+some.
 
 spec: @threads @shipped_threads @thread_files @thread_events @thread_reports @thread_past
 """
@@ -120,7 +121,7 @@ def test_no_loop_ends_as_done_while_a_proposal_is_open(folder: Path, tmp_path: P
             "values (new.run_id, 'plugin', 'ask_user', 'Which port?'); end"
         )
         assert drive(db, folder, DONE, '<update status="422">It waits.</update>').status == 422
-        assert "1 of what this run proposed waits for a person's decision" in packets(db, 2)
+        assert "open proposals of this run: 1" in packets(db, 2)
         db.execute("drop trigger app_asks")
         db.resolve("demo", accept=True, body="8080")
         assert drive(db, folder, DONE).status == 200
@@ -153,7 +154,7 @@ def test_a_run_without_threads_has_no_trigger_for_them(folder: Path, tmp_path: P
         assert drive(db, folder, "<sh>sh ./deploy.sh</sh>", DONE).status == 200
         assert results(db)[4][2] == "resolved"
         use(db, "all")
-        with pytest.raises(Conflict, match="is named by the setting threads"):
+        with pytest.raises(Conflict, match="is used in the setting threads"):
             switch_thread(db, "read_before_run", on=False, run="demo")
 
 
@@ -246,11 +247,11 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(folder: Path, tmp_path: P
                     "2: a thread needs purpose",
                     "2: priority is from 1 to 1000, not 0",
                     "7: a point has no key 'then'; it has request, wait, block, interrupt",
-                    '7: wait is a list of patterns such as { event = "edit", path = "src/**" }',
+                    '7: wait must be a list of patterns such as { event = "edit", path = "src/**" }',
                     "7: wait of 'edit': event, message and fields are texts",
-                    "11: repeat is true or false, or a whole number",
+                    "11: repeat must be true or false, or a whole number",
                     # the patterns that can be read are looked at as well
-                    "15: thread 'ok', point 1: done has happened when it is told; what can be blocked is command, "
+                    "15: thread 'ok', point 1: done has already happened, so it cannot be blocked; you can block command, "
                     "finish, ask, check, tell, or an event of threads",
                 ],
             ),
@@ -258,7 +259,7 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(folder: Path, tmp_path: P
                 BAD_ROWS,
                 [
                     "7: thread 'restless': has a loop of points without a request, so it would never end",
-                    "13: thread 'restless', point 2: a request of ask has a message that says what to do",
+                    "13: thread 'restless', point 2: a request of ask needs a message that says what to do",
                     "13: thread 'restless', point 2: no thread requests finsh; the events of the engine are ask, check, "
                     "command, done, edit, failed, finish, ran, tell, turn",
                 ],
@@ -277,7 +278,7 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(folder: Path, tmp_path: P
                 ":1: repeat is true, or the number of a point from 1 to 20",
             ),
             ("", "has no [[thread]] table"),
-            ('[[thread]]\nname = "n"\npurpose = "p"\npoint = 3\n', "point is a list"),
+            ('[[thread]]\nname = "n"\npurpose = "p"\npoint = 3\n', "point must be a list"),
         ):
             file.write_text(text, encoding="utf-8")
             with pytest.raises(ValidationError, match=re.escape(error)):

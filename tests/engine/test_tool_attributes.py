@@ -119,7 +119,7 @@ def test_a_number_that_is_none_is_refused_whatever_the_tool(db: engine.Database)
                 "select outcome, message from commands where action = ? order by id desc limit 1", (tool,)
             )[0]
             assert outcome == "validation", (tool, name, value, message)
-            assert message.startswith(f"Invalid {name}: it is a "), message
+            assert message.startswith(f"Invalid {name}: it must be a "), message
             db.execute("update loops set streak = 0")
 
 
@@ -129,13 +129,13 @@ def test_search_says_how_many_results_it_may_be(db: engine.Database, tmp_path: P
     turn(db, "demo", f'<search results="five">sqlite</search>{GO_ON}')
     assert db.row("select status, body from run_log where action = 'search'") == {
         "status": 400,
-        "body": "Invalid results: it is a whole number from 1 to 20, not 'five' (how many pages to list).",
+        "body": "Invalid results: it must be a whole number from 1 to 20, not 'five' (how many pages to list).",
     }
 
 
 def test_an_app_gets_the_refusal_as_an_error(db: engine.Database) -> None:
     begin(db, "demo")
-    with pytest.raises(engine.ValidationError, match="Invalid line: it is a whole number, not 'x'"):
+    with pytest.raises(engine.ValidationError, match="Invalid line: it must be a whole number, not 'x'"):
         db.insert("verb_get", run="demo", path="known://a", attributes='{"line":"x"}')
 
 
@@ -155,7 +155,7 @@ def test_a_process_has_from_1_to_600_seconds(db: engine.Database, tool: str, giv
 
 @pytest.mark.parametrize("value", ["0", "0.5", "601", "soon"])
 def test_the_setting_has_the_same_bounds(db: engine.Database, value: str) -> None:
-    with pytest.raises(engine.ValidationError, match="setting process_timeout: is a number from 1 to 600"):
+    with pytest.raises(engine.ValidationError, match="setting process_timeout: must be a number from 1 to 600"):
         db.execute("update settings set value = ? where name = 'process_timeout'", (value,))
 
 

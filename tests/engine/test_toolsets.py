@@ -118,16 +118,16 @@ def test_a_set_is_hidden_while_rows_say_so(tmp_path: Path) -> None:
 
 
 def test_what_is_no_tool_and_no_set_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="a name is of letters"):
+    with pytest.raises(ValueError, match="the name must consist of letters"):
         engine.Toolset("a b", [refund])
-    with pytest.raises(TypeError, match="is a list of functions"):
+    with pytest.raises(TypeError, match="must be a list of functions"):
         engine.Toolset("billing", refund)  # type: ignore[arg-type]
     with pytest.raises(engine.ValidationError, match="given twice"):
         engine.open(tmp_path / "t.db", tools=[engine.Toolset("a", [refund]), engine.Toolset("a", [invoice])])
     with opened(tmp_path / "t.db", engine.Toolset("billing", [refund])) as db:
         with pytest.raises(engine.NotFound, match=r"no tool or toolset 'biling'; the app has billing, refund"):
             db.run("Go", model="scripted:none", tools=["biling"])
-        with pytest.raises(TypeError, match="tools is a list"):
+        with pytest.raises(TypeError, match="tools must be a list"):
             db.run("Go", model="scripted:none", tools=refund)
         assert db.runs() == []
         other = engine.Toolset("x", [invoice], when="delete from runs")

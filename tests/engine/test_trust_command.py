@@ -44,7 +44,7 @@ def test_a_planted_trigger_is_refused_shown_and_trusted(folder: Path, model: str
 
     shown = engine(folder, "trust")
     assert "trigger 'planted' on 'turns':\nCREATE TRIGGER planted after insert" in shown.stdout
-    assert (shown.returncode, "not trusted; to trust it as shown: engine trust --yes" in shown.stderr) == (1, True)
+    assert (shown.returncode, "not trusted; to trust the file: engine trust --yes" in shown.stderr) == (1, True)
     assert engine(folder, *run).returncode == 1
     assert [each["name"] for each in json.loads(engine(folder, "trust", "--json").stdout)] == ["planted"]
 

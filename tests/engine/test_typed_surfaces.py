@@ -47,7 +47,7 @@ def test_a_subtask_that_never_fits_and_a_schema_that_is_none_are_told(db: engine
     cast = Cast({"demo": [wrong + GO_ON, task + GO_ON, DONE], "demo-1": [said("it is 9090")]})
     db.run("Do it", model=cast, run="demo", max_depth=1)
     first, second = (row["body"] for row in db.rows("select body from run_log where action = 'subtask' order by turn"))
-    assert "output is no JSON Schema that answers can be checked against: $.type" in first
+    assert "output is not a usable JSON Schema: $.type" in first
     assert "ended at 406" in second
     assert [run for run, _ in cast.asked if run != "demo"] == ["demo-1"] * 3
 

@@ -70,12 +70,12 @@ def test_repeated_undo_goes_back_and_redo_forward(
     assert changes(db.undo("demo")) == [("removed", "new.md")]
     assert changes(db.undo("demo")) == [("changed", "notes.md")]
     assert texts(workspace_dir) == before
-    with pytest.raises(NotFound, match="no edit is left"):
+    with pytest.raises(NotFound, match="there is no edit to undo"):
         db.undo("demo")
     for _ in range(4):
         assert db.undo("demo", redo=True).status == 200
     assert texts(workspace_dir) == after
-    with pytest.raises(NotFound, match="no undo is left"):
+    with pytest.raises(NotFound, match="there is no undo to take back"):
         db.undo("demo", redo=True)
     assert changes(db.undo("demo")) == [("brought back", "src/util.py")]
 
@@ -84,7 +84,7 @@ def test_a_turn_is_taken_back_as_a_whole_and_done_again(
     db: engine.Database, workspace_dir: Path, before: dict[str, str], after: dict[str, str]
 ) -> None:
     assert len(db.undo("demo", 2).files) == 2
-    with pytest.raises(NotFound, match="turn 2 has no edit left to undo"):
+    with pytest.raises(NotFound, match="turn 2 has no edit to undo"):
         db.undo("demo", 2)
     assert len(db.undo("demo", 3).files) == 3
     assert texts(workspace_dir) == before
@@ -129,7 +129,7 @@ def test_a_file_that_has_changed_since_is_refused_with_its_diff(
     now = texts(workspace_dir)
     planned = db.undo("demo", turn, dry_run=True)
     found = next(each for each in planned.files if each["path"] == "notes.md")
-    assert (planned.status, found["stays"]) == (409, "has changed since")
+    assert (planned.status, found["stays"]) == (409, "has changed since the edit")
     assert "+By hand." in str(found["since"])
     with pytest.raises(Conflict, match=r"notes\.md has changed since"):
         db.undo("demo", turn)
@@ -163,7 +163,7 @@ def test_only_what_was_shown_is_done(db: engine.Database, workspace_dir: Path, a
     assert texts(workspace_dir) == after
     assert "+LIMIT = 10" in str(shown.files[0]["diff"])
     db.undo("demo")
-    with pytest.raises(Conflict, match="look at it again"):
+    with pytest.raises(Conflict, match="look at the diff again"):
         db.undo("demo", plan=shown.plan)
     assert db.undo("demo", plan=db.undo("demo", dry_run=True).plan).status == 200
 
@@ -223,9 +223,9 @@ def test_a_file_that_changes_between_decision_and_effect_keeps_all_as_it_was(
 
 
 def test_a_run_that_is_driven_is_refused(db: engine.Database, after: dict[str, str]) -> None:
-    with Lease(db, "demo"), pytest.raises(Conflict, match="another process drives it"):
+    with Lease(db, "demo"), pytest.raises(Conflict, match="another process works on it"):
         db.again().undo("demo")
-    with Lease(db, "demo"), pytest.raises(Conflict, match="is being driven"):
+    with Lease(db, "demo"), pytest.raises(Conflict, match="a process works on it"):
         db.insert("verb_undo_edits", run="demo")
     with pytest.raises(Conflict, match="inside a transaction"), db.transaction():
         db.undo("demo")
@@ -278,7 +278,7 @@ def test_without_a_terminal_it_says_what_to_do(worked: Path) -> None:
     now = texts(worked)
     done = command(worked, "undo", "demo")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "confirm with --yes, or look first: engine undo demo --diff" in done.stderr
+    assert "add --yes, or see the changes first: engine undo demo --diff" in done.stderr
     assert "+LIMIT = 10" in done.stderr
     shown = command(worked, "undo", "demo", "--turn", "3", "--diff")
     assert (shown.returncode, shown.stderr) == (0, "")
@@ -295,7 +295,7 @@ def test_json_says_what_was_done_or_refused(worked: Path) -> None:
     (worked / "new.md").write_text("mine\n")
     done = command(worked, "undo", "demo", "--yes", "--json")
     found = json.loads(done.stdout)
-    assert (done.returncode, found["status"], found["files"][0]["stays"]) == (1, 409, "has changed since")
+    assert (done.returncode, found["status"], found["files"][0]["stays"]) == (1, 409, "has changed since the edit")
     assert "+mine" in found["files"][0]["since"]
 
 

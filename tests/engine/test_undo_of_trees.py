@@ -72,9 +72,9 @@ def test_the_work_of_a_child_is_one_edit_of_its_parent(tree: engine.Database, ro
     assert names(root) == {"a.md", "own.md"}
     assert (root / "a.md").read_text() == "old\n"
     assert touched(tree.undo("demo")) == [("own.md", "removed", None)]
-    with pytest.raises(NotFound, match="no edit is left"):
+    with pytest.raises(NotFound, match="there is no edit to undo"):
         tree.undo("demo")
-    with pytest.raises(NotFound, match="no edit is left"):
+    with pytest.raises(NotFound, match="there is no edit to undo"):
         tree.undo("demo-1")
     for _ in range(3):
         tree.undo("demo", redo=True)
@@ -102,15 +102,15 @@ def test_a_file_of_a_child_that_changed_since_is_refused_with_its_diff(tree: eng
     planned = tree.undo("demo", 2, dry_run=True)
     assert planned.status == 409
     (deep,) = [each for each in planned.files if each["stays"]]
-    assert (deep["child"], deep["stays"]) == ("demo-1-1", "has changed since")
+    assert (deep["child"], deep["stays"]) == ("demo-1-1", "has changed since the edit")
     assert "+mine" in str(deep["since"])
-    with pytest.raises(Conflict, match=r"deep.md has changed since; nothing was taken back"):
+    with pytest.raises(Conflict, match=r"deep.md has changed since the edit; nothing was taken back"):
         tree.undo("demo", 2)
     assert names(root) == {"a.md", "b.md", "c.md", "deep.md", "own.md"}
 
 
 def test_a_child_that_is_driven_is_named(tree: engine.Database) -> None:
-    with Lease(tree, "demo-1-1"), pytest.raises(Conflict, match="run demo-1-1: is being driven"):
+    with Lease(tree, "demo-1-1"), pytest.raises(Conflict, match="run demo-1-1: a process works on it"):
         tree.undo("demo", 2)
 
 
@@ -238,5 +238,5 @@ def test_a_fork_takes_back_no_later_work_of_a_child(db: engine.Database, root: P
 
 def test_a_fork_of_a_turn_that_is_not_there_is_refused(db: engine.Database, root: Path) -> None:
     assert work(db, root, Cast({"demo": [DONE]})).status == 200
-    with pytest.raises(NotFound, match="run demo: has no turn 99; its last is 1"):
+    with pytest.raises(NotFound, match="run demo: has no turn 99; its last turn is 1"):
         db.fork("demo", "copy", 99)

@@ -44,7 +44,7 @@ def test_a_page_arrives_in_short_with_title_and_date(session: Session, site: Web
     state, outcome, message = session.get(path)
     assert (state, outcome) == ("resolved", None)
     assert message.startswith("Label printer, 2024-05-01, ")
-    assert message.endswith(" tokens, in short. To see it whole get it again, or a part of it with line and limit.")
+    assert message.endswith(" tokens, summarized. To see all of it, get it again; for a part, add line and limit.")
     entry = session.entry(path)
     assert (entry["visibility"], entry["state"], entry["writer"], entry["category"]) == (
         "summarized",
@@ -147,7 +147,7 @@ def test_an_address_inside_is_refused(session: Session, site: Web, monkeypatch: 
     assert session.get(f"{site.url}/") == (
         "failed",
         "permission",
-        "127.0.0.1 is not a public address; ENGINE_WEB_ALLOW can allow it",
+        "127.0.0.1 is not a public address; to allow it, set ENGINE_WEB_ALLOW",
     )
     assert site.asked == []
 

@@ -57,7 +57,7 @@ def test_loopback_is_refused_however_it_is_spelt(host: str, site: Web, monkeypat
     site.routes["/"] = page()
     outcome, message = refused(f"http://{host}:{site.port}/")
     assert outcome == "permission"
-    assert "not a public address; ENGINE_WEB_ALLOW can allow it" in message
+    assert "not a public address; to allow it, set ENGINE_WEB_ALLOW" in message
     assert site.asked == []
 
 
@@ -74,7 +74,7 @@ def test_a_redirect_to_a_name_that_leads_inside_is_refused(site: Web) -> None:
     names = {"127.0.0.1": ["127.0.0.1"], "inside.test": ["8.8.8.8", "127.0.0.2"]}
     assert refused(site.url, resolving=lambda host, _: names[host]) == (
         "permission",
-        "inside.test (127.0.0.2) is not a public address; ENGINE_WEB_ALLOW can allow it",
+        "inside.test (127.0.0.2) is not a public address; to allow it, set ENGINE_WEB_ALLOW",
     )
     assert [path for path, _ in site.asked] == ["/"]
 
@@ -98,7 +98,7 @@ def test_what_is_reached_is_what_was_judged(site: Web) -> None:
 def test_only_the_ports_of_the_web_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refused("http://public.test:25/", resolving=lambda *_: ["8.8.8.8"]) == (
         "permission",
-        "public.test: port 25 is not 80 or 443; ENGINE_WEB_ALLOW can allow it",
+        "public.test: port 25 is not 80 or 443; to allow it, set ENGINE_WEB_ALLOW",
     )
 
 
@@ -122,7 +122,7 @@ def test_a_person_may_narrow_the_hosts(site: Web) -> None:
     assert got(site.url, hosts="*.example.org, 127.0.0.1").body
     assert refused(site.url, hosts="*.example.org") == (
         "permission",
-        "127.0.0.1 is not among the hosts that may be read (setting web_hosts)",
+        "127.0.0.1 may not be read; the setting web_hosts lists the allowed hosts",
     )
     assert refused(site.url + "/away", hosts="127.0.0.1")[1].startswith("b.test is not among the hosts")
 

@@ -89,7 +89,7 @@ def test_a_bomb_is_never_unpacked(site: Web, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_packing_that_was_not_asked_for_is_no_text(site: Web) -> None:
     site.routes["/"] = raw(b"?", "text/plain", Content_Encoding="br")
-    assert refused(site.url) == ("unsupported", f"{site.url} is packed as 'br', which cannot be read")
+    assert refused(site.url) == ("unsupported", f"{site.url} is compressed as 'br', which cannot be read")
 
 
 @pytest.mark.parametrize("body", [gzip.compress(b"x" * 5000)[:-20], b"no gzip at all"], ids=["cut", "other"])

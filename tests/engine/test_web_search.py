@@ -101,9 +101,9 @@ def test_an_entry_is_not_replaced_by_what_a_search_says_of_it(session: Session, 
 @pytest.mark.parametrize(
     ("engine_says", "outcome", "told"),
     [
-        (raw(b"[1", "application/json"), "unreachable", "gave no results as JSON; is it a SearXNG?"),
-        (page("<p>hello"), "unreachable", "gave no results as JSON; is it a SearXNG?"),
-        (lambda handler: handler.give(403), "status:403", "its settings have to list json under search.formats"),
+        (raw(b"[1", "application/json"), "unreachable", "returned no JSON; check that it is a SearXNG"),
+        (page("<p>hello"), "unreachable", "returned no JSON; check that it is a SearXNG"),
+        (lambda handler: handler.give(403), "status:403", "add json to search.formats in its settings"),
         (lambda handler: handler.give(429), "status:429", "answered HTTP 429"),
     ],
 )

@@ -141,25 +141,23 @@ def test_what_decided_is_told_by_its_row(db: engine.Database, tmp_path: Path) ->
     )
     changed = db.why("demo", "log://turn_2/set/notes.md")
     assert "The option yolo accepted writing notes.md." in rows(changed, "decisions")
-    assert rows(changed, "run_options") == [
-        "Prompt 1 was given the option yolo: every proposal except a question is accepted."
-    ]
+    assert rows(changed, "run_options") == ["Prompt 1 has the option yolo: accept every proposal, except questions."]
     file = [row.says for row in db.why("demo", "notes.md").rows if row.topic == "file"]
     assert file[0].startswith("Turn 2 of demo changed it by set (+1 -1 lines); decided by yolo, at ")
-    assert file[1] == "It was asked for by: go"
+    assert file[1] == "The prompt was: go"
 
 
 def test_a_mode_closes_a_tool_and_a_scheme_its_entries(db: engine.Database, tmp_path: Path) -> None:
     ran(db, tmp_path / "work", "<sh>true</sh>" + GO_ON, '<set path="rule://x">no</set>' + GO_ON, DONE, mode="ask")
     closed = db.why("demo", "true")
-    assert "Prompt 1 was given in the mode ask: read only: no file is changed and no shell command is run." in rows(
+    assert "Prompt 1 has the mode ask: read only: no file is changed and no shell command is run." in rows(
         closed, "loop_list"
     )
     assert rows(closed, "tool_list") == [
-        "The tool <sh> is for the modes act, and closed by the options no_proposals, no_processes."
+        "The tool <sh> can be used in the modes act, but not with the options no_proposals, no_processes."
     ]
     assert rows(db.why("demo", "rule://x"), "schemes") == [
-        "Entries of rule (a rule of a domain) may be written by: client, plugin, system."
+        "Entries of rule (a rule) may be written by: client, plugin, system."
     ]
 
 
@@ -171,7 +169,7 @@ def test_a_limit_names_its_setting_and_the_layer_of_that(db: engine.Database, tm
     db.execute("update settings set value = '7' where name = 'max_strikes'")
     told = db.why("demo", "max_strikes")
     assert told.rows[0].says == "max_strikes is 7, from: this database."
-    assert rows(told, "setting_layers") == ["The layer file says 7."]
+    assert rows(told, "setting_layers") == ["The place file sets 7."]
 
 
 def test_the_past_is_told_as_the_turn_had_it(db: engine.Database, tmp_path: Path) -> None:
@@ -238,12 +236,12 @@ def test_threads_grants_and_checks_are_named(db: engine.Database, tmp_path: Path
     ran(db, root, *answers, accept_command="false", accept_attempts=1)
     blocked = db.why("demo", "sh deploy.sh")
     assert rows(blocked, "thread_log") == [
-        "The thread read_before_run forbids it at its point 1: "
-        "a script of the project runs only after the run has seen its text."
+        "The thread read_before_run blocked it at its point 1: "
+        "the run must read a script of the project before it runs the script."
     ]
     granted = db.why("demo", "echo one")
     assert rows(granted, "decisions") == ["The grant 1 accepted the command line echo one."]
-    assert rows(granted, "grants") == ["Ada had granted process of any target."]
+    assert rows(granted, "grants") == ["Ada had granted process for any target."]
     checked = db.why("demo", "prompt 2")
     [check] = rows(checked, "acceptances")
     assert check.startswith("Check 1 by a command on turn 4: fail: ran 'false', exit=1")
@@ -254,10 +252,12 @@ def test_a_child_says_which_prompt_it_is_for(db: engine.Database, tmp_path: Path
     ran(db, tmp_path / "work", "<subtask>look</subtask>", DONE, DONE, max_depth=1)
     child = db.why("demo-1")
     assert [row.says for row in child.rows[:2]] == [
-        "The run demo started it, to do a part of its work (subtask).",
-        "It is for prompt 1 of demo.",
+        "The run demo started it for a part of its work (subtask).",
+        "It works for prompt 1 of demo.",
     ]
-    assert rows(db.why("demo", "look"), "run_overview") == ["It gave the work to the run demo-1, which is done."]
+    assert rows(db.why("demo", "look"), "run_overview") == [
+        "It delegated the work to the child run demo-1, which is done."
+    ]
 
 
 def test_handoffs_and_steps_of_a_workflow_are_named(db: engine.Database, tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_handoffs_and_steps_of_a_workflow_are_named(db: engine.Database, tmp_pat
     billing = engine.Handoff("billing", "You refund.", when="it is about money")
     ran(db, tmp_path / "work", handoffs=[billing], model=first)
     assert rows(db.why("demo", "prompt 1"), "prompt_handoffs") == [
-        "It was handed over to the persona billing, which goes on in prompt 2."
+        "It was handed over to the persona billing, which continues in prompt 2."
     ]
     assert rows(db.why("demo", "prompt 2"), "prompt_handoffs") == [
         "Prompt 1 was handed over to the persona billing: The order is A1."
@@ -273,7 +273,7 @@ def test_handoffs_and_steps_of_a_workflow_are_named(db: engine.Database, tmp_pat
     steps = "name: w\ndescription: d\nsteps:\n  - {id: a, instruction: go}\n  - {id: b, needs: [a], instruction: on}\n"
     (tmp_path / "w.yaml").write_text(steps)
     db.run_workflow(tmp_path / "w.yaml", run="flow", model=script(tmp_path, DONE), root=tmp_path / "work")
-    assert rows(db.why("flow-b"), "step_list") == ["It is the step b of the workflow run flow, behind a."]
+    assert rows(db.why("flow-b"), "step_list") == ["It is the step b of the workflow run flow, after a."]
     assert rows(db.why("flow"), "step_list") == [
         "The step a is completed in the run flow-a.",
         "The step b is completed in the run flow-b, needs a.",
@@ -301,7 +301,7 @@ def test_rules_say_which_word_loaded_them(db: engine.Database, tmp_path: Path) -
     db.execute("insert into rule_keywords (rule_set_id, domain_id, kind, word) values (1, 2, 'recall', 'paint')")
     ran(db, tmp_path / "work", DONE)
     assert db.why("demo", "testing").rows[0].says == "Prompt 1 loaded it: it has the word go."
-    assert db.why("demo", "style").rows[0].says == "Prompt 1 did not load it: it has none of its words."
+    assert db.why("demo", "style").rows[0].says == "Prompt 1 did not load it, because none of its words match."
     expect_reasons(db)
 
 
@@ -311,7 +311,7 @@ def test_a_fork_answers_for_its_past(db: engine.Database, tmp_path: Path) -> Non
     told = db.why("child", 1)
     assert told.rows[0].key == {"run": "demo", "loop": 1}
     assert "was forked from demo, before its turn 2" in db.why("child").text
-    with pytest.raises(NotFound, match="nothing to say of '2'"):
+    with pytest.raises(NotFound, match="nothing is known about '2'"):
         db.why("child", 2)
 
 
@@ -321,7 +321,7 @@ def test_unknown_names_are_404_with_the_nearest(db: engine.Database, tmp_path: P
     ran(db, tmp_path / "work", DONE)
     with pytest.raises(NotFound, match=r"did you mean notes\.md\?"):
         db.why("demo", "note.md")
-    with pytest.raises(TypeError, match=r"name is a text or None, not 1\.5"):
+    with pytest.raises(TypeError, match=r"name must be a text or None, not 1\.5"):
         db.why("demo", 1.5)  # type: ignore[arg-type]
 
 
@@ -347,7 +347,7 @@ def test_the_command_prints_words_rows_and_json(tmp_path: Path) -> None:
     assert {row["topic"] for row in told["rows"]} == {"setting", "model"}
     assert told["text"].startswith("the setting model:\n  model is ")
     missing = cli(tmp_path, "why", "demo", "nothing", *db_option)
-    assert (missing.returncode, "nothing to say of 'nothing'" in missing.stderr) == (2, True)
+    assert (missing.returncode, "nothing is known about 'nothing'" in missing.stderr) == (2, True)
 
 
 def test_tables_of_an_app_with_such_names_are_not_in_the_way(tmp_path: Path) -> None:

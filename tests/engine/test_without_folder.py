@@ -59,7 +59,7 @@ def test_a_persona_that_somebody_wrote_is_told_of(db: engine.Database, tmp_path:
 
 
 def test_a_command_line_that_accepts_is_refused_at_once(db: engine.Database, tmp_path: Path) -> None:
-    with pytest.raises(engine.ValidationError, match="accept_command needs a folder, and this run works in none"):
+    with pytest.raises(engine.ValidationError, match="accept_command needs a folder, but this run has no folder"):
         db.run("Go", run="demo", model=script(tmp_path, DONE), accept_command="make test")
     with pytest.raises(engine.ValidationError, match="needs a folder"):
         db.start("Go", run="demo", model="scripted:none", accept_command="make test")

@@ -235,12 +235,12 @@ def test_a_step_has_the_tools_that_it_names_and_gives_no_more_away(
     ("given", "error"),
     [
         ({"workflow": "nowhere"}, "404 workflow 'nowhere': not found"),
-        ({"workflow": "name: a\nsteps: []"}, "400 a workflow is given by its name or its file, not by its text"),
+        ({"workflow": "name: a\nsteps: []"}, "400 give the name or the file of a workflow, not its text"),
         ({"workflow": "nowhere.yaml"}, "404 'nowhere.yaml': there is no such file"),
-        ({"variables": {"x": ["a"]}}, "400 variable 'x': is a text"),
+        ({"variables": {"x": ["a"]}}, "400 variable 'x': must be a text"),
         ({"variables": {}}, "400 workflow work: needs x; give each variable a value"),
         ({"model": "nosuch"}, "404 model 'nosuch'"),
-        ({"fork": "x"}, "400 a workflow begins a run of its own"),
+        ({"fork": "x"}, "400 a workflow starts new runs"),
         ({"run": "taken"}, "409 run taken: already exists"),
     ],
 )

@@ -130,10 +130,10 @@ def test_each_fault_has_its_place() -> None:
     answer = '{"lines":[{"price":1},{"price":"cheap"},{"price":-1},{}],"paid by":"gold","more":1}'
     assert read(ORDER, answer) == [
         ("$.date", "is missing"),
-        ("$.lines[1].price", 'is a number, not "cheap"'),
-        ("$.lines[2].price", "is at least 0, not -1"),
+        ("$.lines[1].price", 'must be a number, not "cheap"'),
+        ("$.lines[2].price", "must be at least 0, not -1"),
         ("$.lines[3].price", "is missing"),
-        ('$["paid by"]', 'is one of "card", "cash", not "gold"'),
+        ('$["paid by"]', 'must be one of "card", "cash", not "gold"'),
         ("$.more", "is no key of it; there are lines, paid by"),
     ]
 
@@ -141,7 +141,7 @@ def test_each_fault_has_its_place() -> None:
 def test_of_a_union_the_part_that_was_meant_says_what_is_wrong() -> None:
     schema = {"anyOf": [{"type": "object", "required": ["a"]}, {"type": "null"}]}
     assert places(schema, "{}") == ["$.a"]
-    assert read(schema, "3") == [("$", "fits none of the 2 that it may be, not 3")]
+    assert read(schema, "3") == [("$", "fits none of the 2 allowed forms: 3")]
 
 
 def test_at_most_twenty_faults_are_told() -> None:

@@ -123,20 +123,23 @@ steps:
     assert problems(text, tools=["get"]) == [
         (1, "name is 1 to 64 small letters, digits, '-', '_' and '.'"),
         (1, "a workflow: description is missing"),
-        (3, "variable '1st': a name is 1 to 64 letters, digits, '_' and '-', and begins with no digit"),
+        (3, "variable '1st': a name must be 1 to 64 letters, digits, '_' and '-'; the first must not be a digit"),
         (4, "variable 'x': required is true or false, not 'yes'"),
-        (4, "variable 'x': default is a text, not a list"),
+        (4, "variable 'x': default must be a text, not a list"),
         (7, "step 'a': instruction is missing"),
         (8, "step 'a': needs has 'b' twice"),
         (8, "step 'a' needs itself"),
         (8, "step 'a' needs 'b', and there is no such step"),
         (9, "step 2: id is missing"),
-        (10, "step 2 has no field 'colour'; there are id, title, instruction, needs, tools, model, acceptance, output"),
+        (
+            10,
+            "step 2 has no field 'colour'; the fields are id, title, instruction, needs, tools, model, acceptance, output",
+        ),
         (11, "step 'a' stands here and in line 6"),
-        (13, "step 'a': there is no tool 'nosuch'; there are get"),
+        (13, "step 'a': there is no tool 'nosuch'; the tools are get"),
         (14, "step 'a': acceptance has neither criteria nor a command"),
-        (14, "step 'a': acceptance: max_attempts is a whole number from 1 to 100, not '0'"),
-        (15, "step 4 is an object, not 'text'"),
+        (14, "step 'a': acceptance: max_attempts must be a whole number from 1 to 100, not '0'"),
+        (15, "step 4 must be an object, not 'text'"),
     ]
 
 
@@ -166,9 +169,9 @@ def test_each_circle_is_named() -> None:
         ("yaml", "a:\n\t- b", 2, "it is not YAML: "),
         ("yaml", "a: \x01", 1, "a character is not allowed in YAML"),
         ("yaml", 'a: "\\0"', 1, "the character '\\x00' is not allowed in a text"),
-        ("yaml", "? [a]\n: b", 1, "a name is a text, not a list"),
+        ("yaml", "? [a]\n: b", 1, "a name must be a text, not a list"),
         ("yaml", "<<: {a: b}", 1, "a workflow has no field '<<'"),
-        ("yaml", "- a", 1, "a workflow is an object, not a list"),
+        ("yaml", "- a", 1, "a workflow must be an object, not a list"),
         ("jsonc", "", 1, "the text ends early"),
         ("jsonc", '{"a": 1,\n"a": 2}', 2, "'a' stands here and in line 1; keep one"),
         ("jsonc", "[" * 50_000, 1, "it is nested deeper than 20"),
@@ -192,7 +195,7 @@ def test_a_hostile_text_is_a_problem_with_a_line(syntax: str, text: str, line: i
 
 
 def test_tools_are_a_list() -> None:
-    with pytest.raises(ValidationError, match="tools is a JSON array"):
+    with pytest.raises(ValidationError, match="tools must be a JSON array"):
         workflow_read("", "yaml", "{")
 
 

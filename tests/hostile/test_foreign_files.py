@@ -218,7 +218,7 @@ PLANTS: dict[str, tuple[Plant, str]] = {
         with_state(WRITES, "update effects set state = 'started'"),
         "had begun to perform file_w",
     ),
-    "a process that was begun": (own_process, "would end processes that it names"),
+    "a process that was begun": (own_process, "would stop the processes that it lists"),
     "a call of an app's function": (of_a_function, "would perform function"),
     "a page": (of_kind("fetch", '{"url":"http://127.0.0.1/"}'), "would perform fetch"),
     "a search": (of_kind("search", '{"query":"x"}'), "would perform search"),
@@ -226,7 +226,7 @@ PLANTS: dict[str, tuple[Plant, str]] = {
     "an effect without a proposal": (of_kind("file_delete", '{"path":"notes.md"}'), "would perform file_delete"),
     "a queued prompt that accepts everything": (queued(yolo=True), "prompt 'Go' with 'scripted:"),
     "a queued prompt": (queued(), "would answer the prompt 'Go'"),
-    "an answer that was not dispatched": (answered, "would go on with its turn 1"),
+    "an answer that was not dispatched": (answered, "would continue its turn 1"),
     "an open proposal with commands behind it": (
         lambda db, work: (started(db, work, WRITES + "<sh>touch acted</sh>"), db.resume("demo"))[0],
         "in which 2 commands wait",
@@ -656,7 +656,7 @@ def test_no_process_that_a_file_names_is_ended_by_opening_it(work: Path) -> None
             )
 
         path = planted(work, plant)
-        with pytest.raises(PermissionDenied, match="would end processes that it names"):
+        with pytest.raises(PermissionDenied, match="would stop the processes that it lists"):
             engine.open(path)
         assert victim.poll() is None
     finally:

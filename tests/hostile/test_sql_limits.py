@@ -86,4 +86,4 @@ def test_the_command_ends_its_process_where_nothing_else_ends_a_function(tmp_pat
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (60, 60)),
     )
     assert done.returncode == 1
-    assert done.stderr == "engine: a function in the query took longer than 0.2 s; give it shorter texts\n"
+    assert done.stderr == "engine: a function in the query took longer than 0.2 s; use shorter texts\n"

@@ -1,4 +1,5 @@
-"""What lies between delegation, acceptance, workflows and the answer cache: no run below another may more than that one.
+"""What lies between delegation, acceptance, workflows and the answer cache: no run below another may more than that
+one.
 
 1. What is closed above is closed below. 2. Which models a model can name. 3. Criteria that a model gives. 4. Judges and the
 answer cache. 5. Undo, rewind, fork and purge of the runs of a tree.
@@ -156,7 +157,7 @@ def test_each_run_of_a_tree_is_taken_back_forked_and_purged_by_its_own_name(
 ) -> None:
     cast = Cast({"demo": [gives("write it"), DONE], "demo-1": [WRITES + ended()]})
     assert drive(db, cast, workspace_dir, yolo=True).status == 200
-    with pytest.raises(Conflict, match="it has child runs or forks, demo-1; purge these first"):
+    with pytest.raises(Conflict, match="has child runs or forks: demo-1; purge them first"):
         db.purge("demo")
     assert db.undo("demo-1").status == 200
     assert not (workspace_dir / "a.md").exists()

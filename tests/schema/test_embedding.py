@@ -32,7 +32,7 @@ def test_an_apsw_connection_is_made_able_to_write(tmp_path: Path) -> None:
         assert connection.execute("pragma trusted_schema").fetchone() == (0,)
         with pytest.raises(
             Conflict,
-            match="409 run demo: cannot go from 202 to 100; only a prompt changes the status",
+            match="409 run demo: its status cannot change from 202 to 100; start, resume or abort the run",
         ):
             connection.execute("update runs set status = 100").fetchall()
 
@@ -46,7 +46,7 @@ def test_a_connection_of_the_standard_library_is_made_able_to_write(tmp_path: Pa
         with pytest.raises(sqlite3.OperationalError):
             connection.execute("update runs set status = 100")
         assert connection.execute("select last_error()").fetchone() == (
-            "409 run demo: cannot go from 202 to 100; only a prompt changes the status: start, resume or abort the run",
+            "409 run demo: its status cannot change from 202 to 100; start, resume or abort the run instead",
         )
 
 

@@ -103,7 +103,7 @@ def test_it_leaves_no_trace_in_what_sqlite_tells_of_a_statement(db: engine.Datab
     "door", ["nothing", "_run_set; drop table runs", '_run_set" values (1)', "", "_LATE", 5, b"_run_set"]
 )
 def test_another_name_is_no_door(db: engine.Database, door: str | int | bytes) -> None:
-    with pytest.raises(engine.ValidationError, match=r"400 late_call: there is no door ") as raised:
+    with pytest.raises(engine.ValidationError, match=r"400 late_call: no such door: ") as raised:
         db.execute("insert into _late_call (door, a) values (?, 1)", (door,))
     assert repr(door) in str(raised.value)
 
@@ -222,7 +222,9 @@ def test_who_reads_a_view_that_calls_a_door_writes_nothing(tmp_path: Path) -> No
             "create view trap as select late_call((select value from engine_meta where key = 'mark'), "
             f"'_ensure_run', 'x', '{{}}', 'main'{', null' * 9})"
         )
-        with pytest.raises(engine.PermissionDenied, match="403 late_call: only a statement that writes calls a door"):
+        with pytest.raises(
+            engine.PermissionDenied, match="403 late_call: only a statement that writes can call a door"
+        ):
             connection.execute("select * from trap").fetchall()
         assert connection.execute("select count(*) from runs").get == 0
 

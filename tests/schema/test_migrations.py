@@ -191,7 +191,7 @@ def test_what_was_planted_in_an_older_file_is_found(path: Path, new: Build, plan
 def test_a_driven_file_is_not_migrated(path: Path, new: Build) -> None:
     with opened(path) as connection:
         connection.execute("insert into _claim_lease (run, token, holder) values ('demo', 'mine', '{}')")
-    with pytest.raises(engine.Conflict, match="is being driven by another version"):
+    with pytest.raises(engine.Conflict, match="another version of the engine works on a run"):
         migrate(path, new)
 
 

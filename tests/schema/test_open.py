@@ -192,7 +192,7 @@ def test_a_rebuild_waits_for_a_live_driver(tmp_path: Path) -> None:
         db.insert("_claim_lease", run="demo", token="mine", holder="{}")
     engine.open(path).close()
     write_with(path, "update engine_meta set value = 'older' where key = 'sources'")
-    with pytest.raises(Conflict, match="is being driven by another version of the engine"):
+    with pytest.raises(Conflict, match="another version of the engine works on a run"):
         engine.open(path)
     write_with(path, "update leases set expires_at = 1")
     engine.open(path).close()

@@ -106,7 +106,7 @@ def evaluate(
         try:
             verdict = Evaluation(database, number, None if as_json else _tell).carry_out(concurrency)
         except KeyboardInterrupt:
-            say("interrupted; go on with: engine eval --resume", "yellow")
+            say("interrupted; to continue: engine eval --resume", "yellow")
             raise
         _print(database, number, as_json=as_json)
     if code := _CODES[verdict["verdict"]]:

@@ -55,8 +55,9 @@ def sql(
 ) -> None:
     """Run one read-only SQL statement over the views of many databases.
 
-    Each view of 'engine sql --views' has the rows of all files, and a column file. The statement is in SQLite's dialect.
-    Files that cannot be read are named on stderr, and the exit code is 1 then. This needs the extra export.
+    Every view of 'engine sql --views' contains the rows of all files, with a column named file. The statement is in
+    SQLite's dialect. If a file cannot be read, it is named on stderr, and the exit code is 1. The command needs the
+    extra export.
 
     \b
     Examples:

@@ -68,14 +68,14 @@ def trust(
     if unknown or acts:
         say(f"{path}: trusted")
     else:
-        say(f"{path}: is yours, or contains nothing that would act")
+        say(f"{path}: needs no trust, because it is yours or nothing in it would act")
 
 
 def _refuse(path: Path) -> NoReturn:
     """Say that the file is not trusted, and exit as a command that was refused."""
     from engine.errors import PermissionDenied
 
-    raise PermissionDenied(f"{path}: not trusted; to trust it as shown: engine trust --yes")
+    raise PermissionDenied(f"{path}: not trusted; to trust the file: engine trust --yes")
 
 
 _STILL_YOURS = "still counts as yours, because ENGINE_TRUST names its folder; move the file, or unset the variable"

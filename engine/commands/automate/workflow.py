@@ -216,7 +216,10 @@ def resume(
         if alias is not None:
             store.steps(database, alias)
         if alias is None or database.value("select step from _next_steps where run = ?", (alias,)) == "end":
-            say(f"nothing to resume{f' in {visible(alias)}' if alias else ''}; 'engine workflow run' starts one")
+            say(
+                f"nothing to resume{f' in {visible(alias)}' if alias else ''}; to start a workflow: engine "
+                "workflow run WORKFLOW"
+            )
             raise typer.Exit(NOTHING_TO_DO)
         with output_file(database, keep_output, alias) as kept:
             try:
@@ -253,13 +256,15 @@ def confirm(
         named = workflow_models.named_in(workflow_lists.described(database, found))
         source, text = workflow_models.origin_of(database, found, folder_of(root))
     if source is None or not named:
-        say("it uses no model that needs your consent; nothing to confirm")
+        say("nothing to confirm: the workflow uses no model that needs your consent")
         return
     kept = " (as it was run before)" if isinstance(found, int) else ""
     say(f"{visible(source)}{kept} names {', '.join(one_line(name, 200) for name in named)}")
     if not yes:
         if not at_terminal():
-            raise ValidationError(f"{source!r}: there is no terminal to ask in; read it, then add --yes to confirm")
+            raise ValidationError(
+                f"{source!r}: cannot ask you without a terminal; read the workflow, then add --yes to confirm"
+            )
         end_unless_yes("Let it?")
     workflow_models.confirm(source, text)
     say("confirmed")

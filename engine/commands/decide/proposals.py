@@ -209,7 +209,7 @@ def _go_on(db: Database, run: str, given: Path | None, *, go_on: bool, yolo: boo
     if db.proposals(run):
         say_how_to_resolve(db, run, given)
     else:
-        say(f"'engine resume{db_flag(given)} {driven}' goes on")
+        say(f"to continue: engine resume{db_flag(given)} {driven}")
 
 
 _WAITING = """

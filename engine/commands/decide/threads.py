@@ -157,7 +157,7 @@ def _switch(names: list[str], *, on: bool, run: str | None, root: Path | None, d
     with open_to_write(db) as database, database.transaction():
         for name in names:
             switch_thread(database, name, on=on, run=run, root=root or Path.cwd(), by=user_name())
-    say(f"{'on' if on else 'off'}: {', '.join(names)}; it holds from the next prompt or resume on")
+    say(f"{'on' if on else 'off'}: {', '.join(names)}; this applies from the next prompt or resume on")
 
 
 @app.command()

@@ -59,7 +59,7 @@ def get(
         is_glob, rows = found(database, alias, place)
         slicing = line is not None or limit is not None
         if is_glob and slicing:
-            raise typer.BadParameter("they work on one entry, so give its exact path", param_hint="--line / --limit")
+            raise typer.BadParameter("they work only for one entry; give its exact path", param_hint="--line / --limit")
         if not is_glob and rows[0]["outcome"]:
             status = database.value("select status from outcomes where name = ?", (rows[0]["outcome"],))
             raise error_for(status, f"run {alias!r}: {rows[0]['message']}")

@@ -245,7 +245,9 @@ def _none(types: list[tuple[Any, ...]], kind: str | None) -> str:
     if not types:
         return "no nodes; add one with 'engine relations add'"
     if kind is not None and (kind,) not in types:
-        return f"no nodes of type {one_line(kind, 80)}; there are {', '.join(one_line(name, 80) for (name,) in types)}"
+        return (
+            f"no nodes of type {one_line(kind, 80)}; the types are {', '.join(one_line(name, 80) for (name,) in types)}"
+        )
     return "no such nodes; 'engine relations list' lists all"
 
 

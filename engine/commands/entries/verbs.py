@@ -216,7 +216,7 @@ def _carry_out(db: Database, run: str, requests: Sequence[Mapping[str, Any]], as
         elif not as_json:
             _print_changes(result)
     if any(map(_waits, bad)):
-        say(f"{run}: another process drives it and will do this as soon as the model has answered", "yellow")
+        say(f"{run}: another process works on it and will do this as soon as the model has answered", "yellow")
     if bad:
         raise typer.Exit(exit_code(bad[0]["status"]))
 

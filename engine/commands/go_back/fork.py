@@ -48,7 +48,7 @@ def fork(
     run, turn = fork_point(run) if run is not None else (None, None)
     if turn is not None and at is not None:
         raise typer.BadParameter(
-            f"the turn is given twice, here and in {run}@{turn}; use one of the two", param_hint="--at"
+            f"the turn is given twice, with --at and in {run}@{turn}; leave one out", param_hint="--at"
         )
     at = at if turn is None else turn
     with open_existing(db) as database:

@@ -93,7 +93,7 @@ def undo(
       2 usage, or nothing is left to take back
     """
     if redo and turn is not None:
-        raise typer.BadParameter("--redo reverses the whole last undo; leave out --turn", param_hint="--redo")
+        raise typer.BadParameter("--redo takes back the whole last undo; leave out --turn", param_hint="--redo")
     with open_existing(db) as database:
         alias = run_or_latest(database, run, None if redo else _WROTE)
         planned = database.undo(alias, turn, redo=redo, dry_run=True)
@@ -180,8 +180,8 @@ def _is_agreed(planned: Undone, title: str, command: str, *, diff: bool, yes: bo
     source = terminal()
     if source is None:
         raise ValidationError(
-            f"run {planned.run!r}: there is no terminal to ask in, so nothing was changed; "
-            f"confirm with --yes, or look first: {command} --diff"
+            f"run {planned.run!r}: cannot ask you without a terminal, so nothing was changed; add --yes, or see "
+            f"the changes first: {command} --diff"
         )
     return _answer(source, planned)
 
@@ -245,7 +245,7 @@ def _tell(done: Undone, as_json: bool, database: Database | None = None) -> None
         print_json_text(done.to_json())
     else:
         if done.old:
-            typer.echo(f"{done.run} continues from there; its old state is kept as {done.old}")
+            typer.echo(f"{done.run} continues before that turn; its old state is kept as {done.old}")
         for each in done.files:
             if each["stays"]:
                 typer.echo(visible(f"left as it is: {each['path']} {each['stays']}"))
@@ -261,7 +261,7 @@ def _tell(done: Undone, as_json: bool, database: Database | None = None) -> None
         if done.status >= 400:
             print_error(f"run {done.run!r}: {done.message}")
         else:
-            say(f"{done.run}: another process drives it and will do this as soon as the model has answered", "yellow")
+            say(f"{done.run}: another process works on it and will do this as soon as the model has answered", "yellow")
         raise typer.Exit(exit_code(done.status))
 
 

@@ -76,7 +76,7 @@ def stats(as_json: JsonOption = False, db: DbOption = None) -> None:
     from engine.discovery.embedders import embedder, missing
 
     if embedder() is None:
-        say(f"only identical prompts are found; {missing()}")
+        say(f"only equal prompts share answers; {missing()}")
     with database_or_fresh(db) as database:
         rows = database.rows(_STATS)
     if as_json:

@@ -171,7 +171,7 @@ def confirm(name: NameArgument, yes: Annotated[bool, typer.Option("--yes", "-y",
         say(line)
     if not yes:
         if not at_terminal():
-            raise ValidationError(f"there is no terminal to ask in; to confirm this: engine mcp confirm {name} --yes")
+            raise ValidationError(f"cannot ask you without a terminal; to confirm: engine mcp confirm {name} --yes")
         end_unless_yes("let models use it?")
     mcp_servers.confirm(Path.cwd(), name)
     say(f"confirmed {name}; a later change needs another confirmation")

@@ -50,7 +50,7 @@ def status(as_json: bool, db: Path | None) -> None:
         print_json({"sets": sets, "warnings": warnings})
         return
     if not sets:
-        say("no rules here; 'engine init' makes some")
+        say("this folder has no rules; to create rules: engine init")
     for row in sets:
         off = "" if row["star_commands"] else " (off)"
         typer.echo(visible(f"rules of {row['of']}"))
@@ -199,7 +199,7 @@ def import_(
     found = sources.read(found_at, Path(root()))
     if (recall is not None or always_on) and found_at.is_dir():
         raise typer.BadParameter(
-            "are for a single file; a folder says it in its manifest", param_hint="--recall, --always-on"
+            "work only for a single file; for a folder, the manifest sets them", param_hint="--recall, --always-on"
         )
     for domain in found.domains if not found_at.is_dir() else []:
         domain.recall, domain.always_on = (recall or "").split(","), always_on

@@ -133,13 +133,13 @@ def brackets(
     from engine.rules.folders import Bracket
 
     if of is None and rule is not None:
-        raise typer.BadParameter("works only with --of BRACKET", param_hint="--rule")
+        raise typer.BadParameter("needs --of BRACKET", param_hint="--rule")
     if of is not None and rule is None and on is None:
         raise typer.BadParameter("works only with --rule TEXT, --on or --off", param_hint="--of")
     if of is not None and of.upper() not in ("FRESH", "MODERATE", "DEPLETED"):
-        raise typer.BadParameter("rules can be set for FRESH, MODERATE and DEPLETED", param_hint="--of")
+        raise typer.BadParameter("only FRESH, MODERATE and DEPLETED have rules of their own", param_hint="--of")
     if basis not in (None, "prompts", "context"):
-        raise typer.BadParameter(f"is prompts or context, not {basis!r}", param_hint="--basis")
+        raise typer.BadParameter(f"must be prompts or context, not {basis!r}", param_hint="--basis")
     after = {"MODERATE": moderate, "DEPLETED": depleted, "CRITICAL": critical}
     if any(value is not None for value in (*after.values(), basis, on, of)):
         with open_to_write(db) as database, database.transaction():
@@ -180,7 +180,7 @@ def brackets(
         for row in rows
     ]
     columns = ("bracket", "state", "after_prompts", "below_percent", "basis", "of", "rules")
-    print_table(shown, columns, "no rules here; 'engine init' makes some")
+    print_table(shown, columns, "this folder has no rules; to create rules: engine init")
     for row in warnings:
         say(f"warning: {row['warning']}", "yellow")
 
@@ -297,7 +297,7 @@ def devmode(
     from engine.rules import store
 
     if state not in (None, "on", "off", "inherit"):
-        raise typer.BadParameter(f"is on, off or inherit, not {state!r}")
+        raise typer.BadParameter(f"must be on, off or inherit, not {state!r}")
     if state == "inherit" and run is None:
         raise typer.BadParameter("inherit works only for a run; add --run RUN")
     if state is not None:

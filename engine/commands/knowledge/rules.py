@@ -110,7 +110,7 @@ def list_(
             ]
             columns, empty = (
                 ("domain", "state", "rules", "of", "loads it"),
-                "no rules here; 'engine init' makes some",
+                "this folder has no rules; to create rules: engine init",
             )
     if as_json:
         print_json(rows)
@@ -244,9 +244,7 @@ def _edited(name: str, now: list[str]) -> list[str]:
     from engine.terminal.questions import terminal
 
     if chosen_editor() is None and terminal() is None:
-        raise typer.BadParameter(
-            "there is no terminal for an editor; give each rule with --rule TEXT", param_hint="--rule"
-        )
+        raise typer.BadParameter("an editor needs a terminal; give each rule with --rule TEXT", param_hint="--rule")
     text = edited(rules_text(name, now), "rules.md")
     if text is None:
         raise Conflict(f"domain {name}: no rules were given; use --rule TEXT")

@@ -186,7 +186,7 @@ def show(
             (row["id"], file or ""),
         )
     if text is None:
-        raise NotFound(f"skill {name!r}: has no file {file!r}; its text lists them")
+        raise NotFound(f"skill {name!r}: has no file {file!r}; the text of the skill lists its files")
     if as_json:
         print_json({**row, "file": file, "text": text})
         return
@@ -216,7 +216,7 @@ def search(
     with writable_or_fresh(db) as database:
         rows, failure = store.search(database, words, _scopes(database, root))
     if failure or embedder() is None:
-        say(f"searched by words only; {one_line(failure or missing(), 300)}")
+        say(f"compared words only, not meanings; {one_line(failure or missing(), 300)}")
     if as_json:
         print_json(rows)
         return

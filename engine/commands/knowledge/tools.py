@@ -33,7 +33,7 @@ SourceOption = Annotated[
     typer.Option(
         "--source",
         metavar="installed|function|mcp",
-        help="Only the tools of the engine and plugins (installed), of apps (function), or of MCP servers (mcp).",
+        help="List only tools from one source: installed (the engine and plugins), function (apps) or mcp (MCP servers).",
     ),
 ]
 _COUNT = """

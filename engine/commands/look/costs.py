@@ -10,7 +10,7 @@ import typer
 
 from engine.cli.completion import complete_run
 from engine.cli.databases import open_to_read
-from engine.cli.options import DbOption, JsonOption
+from engine.cli.options import DbOption, JsonOption, UtcOption
 from engine.cli.run_argument import run_or_latest
 from engine.functions.counts import counted
 from engine.terminal.printing import cost_cell, dollars, print_json, print_table, print_text
@@ -32,6 +32,23 @@ _COSTS = """
     group by 1
     order by 1
 """
+_LOCAL_DAYS = """
+    select
+        date(a.at / 1000.0, 'unixepoch', 'localtime') as name,
+        count(*) as calls,
+        coalesce(sum(t.prompt_tokens), 0) as prompt_tokens,
+        coalesce(sum(t.completion_tokens), 0) as completion_tokens,
+        case count(*) when count(t.cost) then sum(t.cost) end as cost,
+        count(*) - count(t.cost) as unknown_prices,
+        sum(t.cost) as known_cost
+    from _answers as a
+    join turns as t on t.id = a.turn_id
+    join runs as r on r.id = a.run_id
+    where r.alias = coalesce(:run, r.alias)
+    group by 1
+    order by 1
+"""
+"""As `cost_by_day`, whose days are UTC."""
 _TREE = """
     select o.tree_cost as cost, (
         select coalesce(sum(c.calls), 0)
@@ -62,6 +79,7 @@ def costs(
     by: Annotated[
         By, typer.Option("--by", metavar="day|model|run", help="Print one row per day, model or run.")
     ] = By.DAY,
+    utc: UtcOption = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -80,7 +98,8 @@ def costs(
     """
     with open_to_read(db) as database:
         alias = None if run is None else run_or_latest(database, run)
-        rows = database.rows(_COSTS, {"by": by.value, "run": alias})
+        is_local = by is By.DAY and not (utc or as_json)
+        rows = database.rows(_LOCAL_DAYS if is_local else _COSTS, {"by": by.value, "run": alias})
         tree = database.row(_TREE, (alias,))
     if as_json:
         print_json([{by.value: row["name"], **{key: row[key] for key in row if key != "name"}} for row in rows])

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engine.cli.databases import open_existing, open_to_read
-from engine.cli.options import DbOption, JsonOption
+from engine.cli.options import DbOption, JsonOption, UtcOption
 from engine.cli.run_argument import RunFilter, run_or_latest
 from engine.terminal.printing import one_line, print_json, print_table, say, shown_path
+from engine.terminal.times import clock
 
 if TYPE_CHECKING:
     from engine.api.database import Database
@@ -48,6 +49,7 @@ def find(
         bool,
         typer.Option("--meaning", help="Also list the entries, files, rules, skills and tools that fit TEXT best."),
     ] = False,
+    utc: UtcOption = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
@@ -85,7 +87,14 @@ def find(
     if as_json:
         print_json(rows)
     else:
-        shown = [{**row, "path": shown_path(row["path"] or "")} for row in rows]
+        shown = [
+            {
+                **row,
+                "path": shown_path(row["path"] or ""),
+                "created_at": row["created_at"] and clock(row["created_at"], utc=utc),
+            }
+            for row in rows
+        ]
         print_table(shown, found.columns, f"no prompt, answer, result, file or entry contains {text!r}")
     if found.cut:
         say(f"the latest {limit:,} hits; --limit N shows more")
@@ -102,12 +111,12 @@ def _known(database: Database, text: str, alias: str | None, limit: int) -> list
     from engine.discovery.finding import discover_or_words
 
     if embedder() is None:
-        say(f"searched by words only; {missing()}")
+        say(f"compared words only, not meanings; {missing()}")
     run = database.value("select id from runs where alias = ?", (alias,))
     kinds = ("skill", "entry") if run else ("tool", "skill", "rule", "mcp", "entry")
     found, failure = discover_or_words(database, text, kinds=kinds, run_id=run, limit=min(limit, 20), progress=_told)
     if failure:
-        say(f"searched by words only; {one_line(failure, 300)}")
+        say(f"compared words only, not meanings; {one_line(failure, 300)}")
     return [
         {
             "run": alias,

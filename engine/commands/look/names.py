@@ -120,7 +120,7 @@ def archive(
       engine runs archive billing --undo
     """
     if bool(run) == (idle is not None):
-        raise typer.BadParameter("name runs or give --idle SPAN, not both")
+        raise typer.BadParameter("give names of runs or --idle SPAN, not both")
     if idle is not None:
         _archive_idle(db, idle, undo=undo)
         return
@@ -138,13 +138,13 @@ def _archive_idle(db: Path | None, idle: str, *, undo: bool) -> None:
         raise typer.BadParameter("--undo needs the names of runs")
     days = span(idle) / 86_400
     if days <= 0:
-        raise typer.BadParameter(f"{idle!r}: give a span above 0, such as 30d")
+        raise typer.BadParameter(f"{idle!r}: give a time span above 0, such as 30d")
     with open_existing(db) as database:
         before = {row["run"] for row in database.rows(_SHOWN)}
         database.insert("verb_archive_idle", days=days)
         after = {row["run"] for row in database.rows(_SHOWN)}
     gone = ", ".join(sorted(before - after))
-    say(f"left out of lists: {gone}" if gone else f"no run was idle for {idle}")
+    say(f"archived: {gone}" if gone else f"no run was idle for {idle}")
 
 
 def _tell(database: Database, run: str, as_json: bool, told: str) -> None:

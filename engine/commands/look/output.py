@@ -79,7 +79,7 @@ def output(
                 _print(piece, as_json=as_json)
         except KeyboardInterrupt:
             say()
-            say("stopped printing; the command still runs", dim=True)
+            say("stopped printing; the shell command still runs", dim=True)
             return
         _say_end(end_of(database, alias, path), as_json=as_json)
 
@@ -104,7 +104,7 @@ def _cancel(db: Path | None, run: str | None, path: str, reason: str | None) -> 
 
     with open_existing(db) as database:
         database.cancel(run_or_latest(database, run), path, reason=reason, by=user_name())
-    say(f"{visible(path)}: told to stop", dim=True)
+    say(f"{visible(path)}: will be stopped", dim=True)
 
 
 def _print(piece: Output, *, as_json: bool) -> None:
@@ -123,7 +123,7 @@ def _say_end(end: Ended | None, *, as_json: bool) -> None:
     if as_json and end is not None:
         print_json_text(json.dumps(end._asdict()))
     elif end is None:
-        say("it still runs; --follow waits for its end", dim=True)
+        say("the command still runs; --follow waits for its end", dim=True)
     else:
         code = "" if end.exit_code is None else f", exit code {end.exit_code}"
         why = f": {visible(end.outcome)}" if end.outcome and not end.outcome.startswith("exit:") else ""

@@ -67,7 +67,7 @@ def purge(
         _purge_one(db, words[0], tree=tree, yes=yes, as_json=as_json)
         return
     if tree:
-        raise typer.BadParameter("--before includes child runs anyway; leave out --tree", param_hint="--tree")
+        raise typer.BadParameter("--before always includes child runs; leave out --tree", param_hint="--tree")
     _purge_old([Path(word) for word in words], db, _Wanted(before, archived), dry_run=dry_run, yes=yes, as_json=as_json)
 
 
@@ -84,7 +84,7 @@ def _purge_one(db: Path | None, run: str, *, tree: bool, yes: bool, as_json: boo
         if known and not yes:
             lost = f"{run}{also}, with {counted(turns, 'turn')}" if turns else f"{run}{also}"
             if not at_terminal():
-                raise ValidationError(f"run {lost}: would be deleted for good; add --yes to confirm")
+                raise ValidationError(f"run {lost}: will be removed for good; add --yes to confirm")
             end_unless_yes(f"Remove {lost}, for good?")
         freed = database.purge(run, tree=tree)
         if as_json:
@@ -121,7 +121,9 @@ class _Wanted(NamedTuple):
         then = datetime.fromisoformat(moment(self.before)).replace(tzinfo=UTC)
         days = (datetime.now(UTC) - then).total_seconds() / 86_400
         if days <= 0:
-            raise typer.BadParameter(f"{self.before!r}: give a span above 0, such as 90d, or a day that is over")
+            raise typer.BadParameter(
+                f"{self.before!r}: give a time span, such as 90d, or a past day, such as 2026-03-01"
+            )
         return days
 
 
@@ -150,7 +152,7 @@ def _purge_old(files: list[Path], db: Path | None, wanted: _Wanted, *, dry_run: 
         lost = [name for path in found for name in _old(path, days, archived)]
         told = f"{counted(len(lost), 'run')}, {', '.join(lost[:5])}{', …' if len(lost) > 5 else ''}"
         if lost and not at_terminal():
-            raise ValidationError(f"{told}: would be deleted for good; add --yes to confirm")
+            raise ValidationError(f"{told}: will be removed for good; add --yes to confirm")
         if lost:
             end_unless_yes(f"Remove {told}, for good?")
     for path in found:

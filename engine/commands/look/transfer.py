@@ -88,7 +88,7 @@ def _export_messages(alias: str, found: Sequence[object], file: str | None) -> N
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:
             opened.write(text)
     except FileExistsError:
-        raise Conflict(f"{path}: already exists; remove it, or name another file") from None
+        raise Conflict(f"{path}: already exists; remove it, or choose another file") from None
     print_text(f"{alias}: exported to {path}, {counted(len(found), 'message')}")
 
 
@@ -155,7 +155,7 @@ def _import_messages(
     from engine.terminal.printing import print_json, print_text
 
     if name is None:
-        raise typer.BadParameter("name the run that the messages are for", param_hint="--name")
+        raise typer.BadParameter("give the run for the messages with --name RUN", param_hint="--name")
     try:
         given = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:

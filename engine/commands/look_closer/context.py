@@ -97,7 +97,7 @@ def context(
         )
     if compared is not None:
         if changing or at is not None:
-            raise typer.BadParameter("it only compares two turns; leave out the other options", param_hint="--diff")
+            raise typer.BadParameter("--diff only compares two turns; leave out the other options", param_hint="--diff")
         _compare(run, compared, path, as_json, db)
         return
     with open_to_write(database_to_read(db, Path.cwd())) if changing else open_to_read(db) as database:
@@ -122,7 +122,7 @@ def context(
             f"{alias}: nothing is in context" if at is None else f"{alias}: turn {at} saw nothing",
         )
         if rows:
-            say("\nfor the texts give a PATH or --json; 'engine packet' prints the text as it was sent", dim=True)
+            say("\nto compare texts, give a PATH or --json; 'engine packet' prints the packet as it was sent", dim=True)
 
 
 def _compare(run: str | None, turns: tuple[int, int], path: str | None, as_json: bool, db: Path | None) -> None:

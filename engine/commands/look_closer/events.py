@@ -95,7 +95,7 @@ def events(
     if sum((jsonl, as_json, export is not None)) > 1:
         raise typer.BadParameter("use only one of --jsonl, --json and --export")
     if follow and (as_json or export is not None):
-        raise typer.BadParameter("--follow works alone or with --jsonl, not with --json or --export")
+        raise typer.BadParameter("--follow cannot be combined with --json or --export; use --jsonl")
     chosen: dict[str, Any] = {
         "after": after,
         "since": None if since is None else moment(since),

@@ -56,7 +56,7 @@ def export(
     forms = {"parquet": parquet, "csv": csv, "duckdb": duckdb, "datasette": datasette}
     given = {name: path for name, path in forms.items() if path is not None}
     if len(given) != 1:
-        raise ValidationError("name one of --parquet FOLDER, --csv FOLDER, --duckdb FILE and --datasette FILE")
+        raise ValidationError("give --parquet FOLDER, --csv FOLDER, --duckdb FILE or --datasette FILE")
     ((form, target),) = given.items()
     with open_to_read(db) as database:
         counts = export_views(database, form, target, view or None)

@@ -42,14 +42,12 @@ def packet(
             autocompletion=complete_turn,
         ),
     ] = None,
-    verify: Annotated[
-        bool,
-        typer.Option("--verify", help="Check the stored packet of TURN against its hash; without TURN, all packets."),
-    ] = False,
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
     """Print exactly what the model was sent in a turn.
+
+    To check that stored packets were not changed, use 'engine verify'.
 
     \b
     Examples:
@@ -57,13 +55,9 @@ def packet(
       engine packet demo 3
       engine packet demo 3 --role user | less
       engine packet demo 5 --diff 3
-      engine packet demo --verify
     """
     with open_to_read(db) as database:
         alias = run_or_latest(database, run)
-        if verify:
-            _verify(database, alias, turn, role, as_json=as_json)
-            return
         rows = _messages(database, alias, turn, role or ("user" if diff is not None else None))
         if diff is not None:
             _print_difference(_messages(database, alias, diff, role or "user")[0], rows[0], as_json=as_json)
@@ -109,29 +103,3 @@ def _print_difference(before: Row, after: Row, *, as_json: bool) -> None:
         print_difference(lines)
     else:
         say(f"{old} and {new} are the same")
-
-
-def _verify(database: Database, alias: str, turn: int | None, role: str | None, *, as_json: bool) -> None:
-    """Compare the stored packets, those that a fork inherited included, with the hashes of the sent ones.
-
-    Raises `EngineError` (500) where they differ, `NotFound` (404) where there are none.
-    """
-    from engine.errors import EngineError
-    from engine.packets.store import digest
-
-    rows = database.rows(
-        f"{_SENT} and p.turn = coalesce(:turn, p.turn) order by k.turn, k.ordinal",
-        {"run": alias, "turn": turn, "role": role},
-    )
-    if not rows:
-        raise _not_sent(alias, turn, role)
-    bad = [row for row in rows if digest(row["body"] or "").hex() != row["sha256"]]
-    if as_json:
-        print_json({"run": alias, "messages": len(rows), "differ": [f"{row['role']}://{row['turn']}" for row in bad]})
-    if bad:
-        first = f"the {bad[0]['role']} message of turn {bad[0]['turn']}"
-        raise EngineError(
-            f"run {alias!r}: {len(bad)} of {len(rows)} messages are not what was sent, first {first}", 500
-        )
-    if not as_json:
-        say(f"{alias}: {len(rows)} messages are stored exactly as they were sent")

@@ -70,7 +70,7 @@ def plan(
     if as_json:
         print_json(chosen)
     elif not chosen:
-        say(f"{alias}: no plan; the model writes one, or you do with 'engine entry set {alias} plan://NAME'")
+        say(f"{alias}: no plan; to write a plan yourself: engine entry set {alias} plan://NAME TEXT")
     for place, row in enumerate([] if as_json else chosen):
         if place:
             typer.echo()

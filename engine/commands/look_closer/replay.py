@@ -111,6 +111,6 @@ def _print(done: Replay) -> None:
         if done.answer is not None:
             print_text(f"answer: {done.answer}")
     for note in done.notes:
-        say(f"not brought back: {visible(note)}", "yellow")
+        say(f"cannot be replayed: {visible(note)}", "yellow")
     if done.kept is not None:
         say(f"kept as run {visible(done.kept)}; to compare: engine diff {visible(done.kept)}")

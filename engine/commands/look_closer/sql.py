@@ -53,14 +53,14 @@ def sql(
     from engine.db.query import answer
 
     if as_json and as_csv:
-        raise typer.BadParameter("choose one of --json and --csv")
+        raise typer.BadParameter("use --json or --csv, not both")
     if list_views:
         if query is not None or as_csv:
             raise typer.BadParameter("--views takes no statement and no --csv")
         _print_views(as_json, db)
         return
     if query is None:
-        raise typer.BadParameter("give a statement, or --views to list what can be read")
+        raise typer.BadParameter("give a statement, or --views to list the views")
     text = sys.stdin.read() if query == "-" else query
     with open_to_read(db) as database, _ended_after(seconds):
         found = answer(database, text, limit=limit or None, seconds=seconds)
@@ -91,7 +91,7 @@ def _ended_after(seconds: float) -> Iterator[None]:
     """Inside, end the process if nothing else ends the statement: one call of a function in C is not interrupted."""
 
     def end() -> None:
-        print_error(f"a function in the query took longer than {seconds:g} s; give it shorter texts")
+        print_error(f"a function in the query took longer than {seconds:g} s; use shorter texts")
         os._exit(exit_code(_TIMEOUT))
 
     timer = threading.Timer(seconds + _GRACE_S, end)

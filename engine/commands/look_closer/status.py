@@ -129,9 +129,12 @@ def _print_work(rows: list[Row], db: Path | None, none: str) -> None:
     print_table(shown, ("run", "state", "turn", "waits for", "since", "driver", "prompt"), none, spared=("turn",))
     for row in rows:
         if row["state"] == "stopped":
-            say(f"{row['run']}: no process drives it; continue: engine resume{db_flag(db)} {row['run']}", "yellow")
+            say(f"{row['run']}: no process works on it; to continue: engine resume{db_flag(db)} {row['run']}", "yellow")
         elif row["waits_for"] == "person":
-            say(f"{row['run']}: waits for you; 'engine proposals{db_flag(db)} {row['run']}' shows for what", "yellow")
+            say(
+                f"{row['run']}: waits for you; 'engine proposals{db_flag(db)} {row['run']}' shows the decision",
+                "yellow",
+            )
 
 
 def _print_file(about: Mapping[str, Any]) -> None:
@@ -144,7 +147,7 @@ def _print_file(about: Mapping[str, Any]) -> None:
     )
     print_text(f"today  {counted(today['answers'], 'answer')}, {_cost(today)}")
     if file["log_problem"]:
-        say(f"{file['log_problem']}; end it, or the transaction that it reads in", "yellow")
+        say(f"{file['log_problem']}; end that program, or its transaction", "yellow")
 
 
 def _cost(today: Mapping[str, Any]) -> str:

@@ -98,7 +98,7 @@ def export(
     for at in range(0, len(spans), _MOST_AT_ONCE):
         if exporter.export(readable(spans[at : at + _MOST_AT_ONCE], of)).name != "SUCCESS":
             where = endpoint or "the collector of OTEL_EXPORTER_OTLP_ENDPOINT"
-            raise EngineError(f"{where} did not take the spans; check that a collector listens there", 502)
+            raise EngineError(f"{where} did not accept the trace; check that a collector listens there", 502)
     exporter.shutdown()
     say(f"{counted(len(spans), 'span')} sent" if spans else "nothing has ended in this run yet")
 

@@ -56,7 +56,7 @@ def verify(
     from engine.errors import ValidationError
 
     if (signature is None) != (key is None):
-        raise ValidationError("--signature FILE and --key KEY belong together")
+        raise ValidationError("give --signature FILE and --key KEY together")
     if sign is not None and (signature is not None or as_json):
         raise ValidationError("--sign prints a signature only; leave out --json and --signature")
     with open_to_read(db) as database:
@@ -90,7 +90,7 @@ def _signature(found: Verification, key: Path) -> str:
 
     digest = found.runs[0].digest
     if digest is None:
-        raise ValidationError(f"run {found.runs[0].run!r}: has no turn that has ended, so there is nothing to sign yet")
+        raise ValidationError(f"run {found.runs[0].run!r}: no turn has ended yet, so there is nothing to sign")
     return sign(digest, key, os.environ.get("ENGINE_KEY_PASSPHRASE"))
 
 

@@ -44,7 +44,7 @@ def now(place: Workspace) -> FileRead:
     """AGENTS.md as it is. Raises `EngineError` where it is no text file of the folder, so that it is left alone."""
     found = place.read(NAME, _MOST_BYTES)
     if found.kind not in ("text", "missing") or found.leads_to is not None:
-        raise EngineError(f"{NAME} is not a text file of this folder, so it was left alone", 409)
+        raise EngineError(f"{NAME} is not a text file of this folder, so it was not changed", 409)
     return found
 
 

@@ -75,12 +75,12 @@ def config(
     'origin' shows the place that counted. NAME= removes the value from the database. With --user or --project, NAME=
     removes the value from your config.toml or from engine.toml.
 
-    Some settings act around a prompt. They are off by default. With commit=edit or commit=prompt, what a run edits
-    becomes a git commit. With check="make test", that command runs after edits, and the model reads what failed.
+    With commit=edit or commit=prompt, the engine commits the edits of runs to git. With check="make test", the command
+    'make test' runs after edits, and the model reads its failures.
 
-    A table [hooks.NAME] in config.toml or engine.toml names a command of your own. It runs at a point of a run, and
-    may refuse what comes. Its keys are on (before_prompt, before_tool, after_tool, end), command, tools, timeout and
-    required. Hooks are listed below the settings.
+    A hook is a command of your own that runs at certain points of a run and can refuse the next step. To add a hook, write
+    a table [hooks.NAME] in config.toml or engine.toml. Its keys are on (before_prompt, before_tool, after_tool, end),
+    command, tools, timeout and required. Hooks are listed below the settings.
 
     If the first word is a RUN, you change model, temperature, effort or context_limit of that run. Prompts that are
     queued keep their model. If one change is refused, none of the changes is made.
@@ -112,7 +112,7 @@ def config(
         raise typer.BadParameter(f"{twice} cannot be set and unset at the same time")
     if confirm:
         if given or unset:
-            raise typer.BadParameter("--confirm takes only names: it changes no values")
+            raise typer.BadParameter("--confirm needs names without values")
         _confirm(db, names)
         return
     if user or project:
@@ -314,7 +314,7 @@ def _configure_run(database: Database, run: str, given: dict[str, str]) -> None:
         try:
             changes[name] = _OF_A_RUN[name](text)
         except ValueError as error:
-            raise ValidationError(f"run {run}: {name} is a number, not {text!r}") from error
+            raise ValidationError(f"run {run}: {name} must be a number, not {text!r}") from error
     if model := changes.get("model"):
         sync_environment_models(database)
         changes["model"] = choose_model(database, run, absolute_model(model))

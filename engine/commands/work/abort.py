@@ -65,6 +65,6 @@ def abort(
         elif busy:
             say(f"{alias}: aborted" if loop is None else f"{alias}: ended prompt {loop}")
         elif loop is not None:
-            say(f"{alias}: prompt {loop} has ended already")
+            say(f"{alias}: prompt {loop} has already ended")
         else:
             say(f"{alias} has no active prompt, so nothing was aborted")

@@ -290,7 +290,7 @@ def run(
     text, piped = _given(prompt, stdin, inputs)
     text, piped = storable(text), storable(piped)
     if not text.strip():
-        raise ValidationError("the prompt is empty; say what to do")
+        raise ValidationError("the prompt is empty; write what the run should do")
     parent, at = (None, None) if fork is None else fork_point(fork)
     options = Asked(
         output=None if schema is None else _schema_in(schema),
@@ -360,7 +360,7 @@ def _input_lines(form: str, lines: EventLines | None) -> InputLines | None:
     if form == "text":
         return None
     if lines is None:
-        raise typer.BadParameter("stream-json needs --output stream-json", param_hint="--input")
+        raise typer.BadParameter("--input stream-json needs --output stream-json", param_hint="--input")
     from engine.terminal.input_lines import InputLines
 
     return InputLines(lines)
@@ -370,10 +370,12 @@ def _given(prompt: str | None, stdin: bool | None, inputs: InputLines | None) ->
     """The prompt, and the text that is piped to it; with --input the prompt may be the first of its lines."""
     if inputs is None:
         if prompt is None:
-            raise typer.BadParameter("say what to do, or - to read it from stdin", param_hint="PROMPT")
+            raise typer.BadParameter("give a PROMPT, or - to read it from stdin", param_hint="PROMPT")
         return (sys.stdin.read(), "") if prompt == "-" else (prompt, piped_text(stdin))
     if prompt == "-":
-        raise typer.BadParameter("with --input stdin has lines of JSON; leave PROMPT out", param_hint="PROMPT")
+        raise typer.BadParameter(
+            "with --input stream-json, prompts come from stdin; leave PROMPT out", param_hint="PROMPT"
+        )
     inputs.begin()
     if prompt is None:
         inputs.wait(lambda: inputs.prompts)
