@@ -258,7 +258,7 @@ class _Reading:
             return None
         if given.kind == "whole" and 1 <= int(given.text) <= most:
             return int(given.text)
-        self.problem(given.line, f"{what}: {name} is a whole number from 1 to {most:,}, not {given.seen}")
+        self.problem(given.line, f"{what}: {name} must be a whole number from 1 to {most:,}, not {given.seen}")
         return None
 
     def _is(self, value: Located, kind: str, what: str, wanted: str = "") -> bool:
