@@ -137,6 +137,7 @@ class Database(Past, WorkflowRuns, RunFiles, Conversations, Seals, Reasons, Repl
                              MP3) are sent to models that accept them; other models get the text of a PDF. All other
                              files must be text
             handoffs         personas that the model may hand the prompt over to: `engine.Handoff`, or names
+            fallback_models  the models that are asked if `model` fails, one after the other
 
         Raises an `EngineError` if the run cannot start: `NotFound` (404) for an unknown model or folder,
         `ValidationError` (400) for an empty prompt, `Conflict` (409) inside a transaction or if another driver works

@@ -154,7 +154,13 @@ from _turn_limits;
 create view _bounded_turns__bounds as
 select t.id as turn_id
 from turns as t
-where exists (select 1 from _turn_limits as l where l.turn_id = t.id);
+where exists (select 1 from _file_limits)
+    or exists (
+        select 1
+        from _prompt_lines as n
+        cross join _prompt_limits as b on b.loop_id = n.bound_loop_id
+        where n.loop_id = t.loop_id
+    );
 
 -- A turn at which a limit was reached ends its prompt; if that ends by itself (rank 10), that counts.
 create view _loop_votes__bounds as

@@ -134,7 +134,7 @@ select null as loop_id
 where false;
 
 -- The settings of the models of loops: those of the prompt before those of the alias, and these before the setting.
--- A null takes a setting away. A loop of which nothing is said has no row.
+-- A null takes a setting away.
 create view _model_options as
 select
     l.id as loop_id,
@@ -151,8 +151,7 @@ join runs as r on r.id = l.run_id
 join settings as s on s.name = 'model_options'
 left join models as m on m.alias = coalesce(l.model, r.model)
 left join json_each(json_array(l.config ->> '$.model_options')) as c
-    on c.value is not null and value_error(c.value, 'options', null, null) is null
-where coalesce(c.value, m.options, s.value) is not null;
+    on c.value is not null and value_error(c.value, 'options', null, null) is null;
 
 -- What the adapter needs to make the model call of a turn.
 create view _model_requests as
@@ -180,10 +179,7 @@ select
     l.config ->> '$.output' as output,
     -- without the temperature and the longest answer, which have columns of their own
     nullif(json_remove(o.options, '$.temperature', '$.max_output'), '{}') as options,
-    case
-        when o.loop_id is not null then o.temperature
-        else coalesce(r.temperature, (select cast(nullif(value, '') as real) from settings where name = 'temperature'))
-    end as temperature,
+    o.temperature,
     coalesce(r.effort, m.effort, (select value from settings where name = 'effort')) as effort,
     -- a provider refuses a limit above its own, so one is sent only where that is known; a local model always gets one,
     -- or it would write until its context is full
@@ -245,7 +241,7 @@ join runs as r on r.id = t.run_id
 join loops as l on l.id = t.loop_id
 join _loop_ceilings as b on b.loop_id = l.id
 left join models as m on m.alias = coalesce(l.model, r.model)
-left join _model_options as o on o.loop_id = l.id;
+join _model_options as o on o.loop_id = l.id;
 
 create view _open_call as
 -- Say that the model is about to be asked: insert into _open_call (turn_id, effort, options). 'effort' is how hard it will

@@ -246,7 +246,7 @@ select
         when kind_now not in ('text', 'missing') then 'is ' || replace(kind_now, '_', ' ')
         when kind_then not in ('text', 'missing') then 'was ' || replace(kind_then, '_', ' ')
         when led_to is not null and leads_to is not led_to then 'was a symbolic link to ' || led_to
-        when leads_to is not led_to and kind_now = 'text' then 'is a symbolic link by now'
+        when leads_to is not led_to and kind_now = 'text' then 'is now a symbolic link'
         when is_readonly then 'is readonly'
     end as stays
 from (

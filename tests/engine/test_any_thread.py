@@ -134,6 +134,7 @@ class Uses:
             ),
             "messages": lambda db: db.messages(db.run("Go", model=self.ended).run),
             "replay": lambda db: db.replay(db.run("Go", model=self.ended).run).identical,
+            "analysis": lambda db: len(db.analysis().sql("select run from run_overview").rows) >= 0,
             "why": lambda db: db.why(db.run("Go", model=self.ended).run).text,
             "verify": lambda db: db.verify(self.a_run(db)).runs,
             "has": lambda db: db.has("threads") in (True, False),
@@ -316,7 +317,7 @@ def test_a_file_is_not_closed_while_a_callback_of_its_driver_works(tmp_path: Pat
     with opened(tmp_path / "t.db") as db:
         assert db.run("Go", model=script(tmp_path, DONE), on_event=on_event).status == 200
         assert refused
-        assert "a run is being driven" in refused[0]
+        assert "a run is working" in refused[0]
 
 
 @pytest.mark.slow

@@ -279,7 +279,7 @@ def test_a_higher_limit_goes_on(db: engine.Database) -> None:
     first = db.run(GOAL, run="demo", model=Paid(says=says), max_calls=2)
     again = db.resume("demo", max_calls=5)
     assert (first.status, again.status, again.answer, spent(db, "calls")) == (499, 200, "Done.", 4)
-    with pytest.raises(Conflict, match="did not stop at a limit"):
+    with pytest.raises(Conflict, match="no limit stopped its latest prompt"):
         db.resume("demo", max_cost=1)
 
 

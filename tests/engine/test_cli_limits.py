@@ -63,7 +63,7 @@ def test_options_are_those_of_the_prompt(folder: Path) -> None:
 
 @pytest.mark.parametrize("option", [{"max_seconds": -1}, {"condense_ratio": 7}, {"max_turns": 0}])
 def test_python_is_refused_with_400_and_leaves_nothing(db: library.Database, option: dict[str, Any]) -> None:
-    with pytest.raises(library.ValidationError, match=f"{next(iter(option))} is a (whole )?number from"):
+    with pytest.raises(library.ValidationError, match=f"{next(iter(option))} must be a (whole )?number from"):
         db.run("Go", model="scripted:none", **option)
     assert db.row("select (select count(*) from runs) as runs, (select count(*) from loops) as loops") == {
         "runs": 0,

@@ -76,9 +76,9 @@ def test_a_domain_is_made_changed_switched_and_removed(folder: Path) -> None:
         "No state",
     )
     assert "already exists" in said(folder, "rules", "new", "api", code=1, EDITOR="echo edited >&2; false")
-    assert "there is no terminal for an editor" in said(folder, "rules", "edit", "api", code=2)
+    assert "an editor needs a terminal" in said(folder, "rules", "edit", "api", code=2)
     assert "use 'two-words'" in said(folder, "rules", "new", "two words", "--rule", "x", code=2)
-    assert "never applies" in said(folder, "rules", "new", "quiet", "--rule", "x")
+    assert "is never loaded" in said(folder, "rules", "new", "quiet", "--rule", "x")
     assert "nothing was changed" in said(folder, "rules", "new", "blank", code=1, EDITOR="true")
     assert "blank" not in said(folder, "rules", "list")
     editor = folder.parent / "editor"
@@ -190,7 +190,7 @@ def test_a_prompt_is_explained_and_what_it_cost_is_told(folder: Path) -> None:
 
 def test_a_single_file_is_imported_with_its_words(folder: Path) -> None:
     (folder / "style.md").write_text("- Short sentences\n")
-    assert "never applies" in said(folder, "rules", "import", "style.md")
+    assert "is never loaded" in said(folder, "rules", "import", "style.md")
     assert "there already: domain style" in said(folder, "rules", "import", "style.md", "--recall", "write")
     assert "replaced: domain style" in said(folder, "rules", "import", "style.md", "--recall", "write", "--replace")
     assert "style, from style.md" in said(folder, "rules", "explain", "write", "--json").replace(

@@ -140,7 +140,7 @@ def test_a_run_keeps_its_folder(folder: Path, tmp_path: Path, reading: str) -> N
     engine(folder, "run", "--model", reading, "--run", "demo", "Which port?")
     done = engine(folder, "run", "--run", "demo", "--root", str(tmp_path), "And now?")
     assert done.returncode == 1
-    assert "a run keeps its folder" in done.stderr
+    assert "the folder of a run cannot change" in done.stderr
 
 
 def test_ask_mode_and_flags_reach_the_prompt(folder: Path, reading: str) -> None:

@@ -16,10 +16,12 @@ import engine as library
 
 DONE = '<update status="200">done</update>'
 TEXTS = {
+    "commit": "edit",
     "core_tools": "get,update",
     "effort": "high",
     "instruction_files": "CLAUDE.md",
     "judge_fail": "closed",
+    "model_options": '{"seed": 1}',
     "sandbox": "require",
     "skill_folders": "own/skills",
 }

@@ -378,7 +378,7 @@ def test_it_ends_after_its_time(fleet: Path) -> None:
 
 def test_without_duckdb_it_says_what_to_install(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(EngineError, match=r"pyarrow is not installed; pip install 'engine\[export\]' brings it"):
+    with pytest.raises(EngineError, match=r"pyarrow is not installed; to install it: pip install 'engine\[export\]'"):
         engine.analysis(fleet).sql("select 1")
 
 
@@ -397,6 +397,6 @@ def test_the_command_prints_tables_json_csv_and_parquet(fleet: Path, tmp_path: P
     target = tmp_path / "x.parquet"
     assert cli(fleet, "fleet", "sql", query, ".", "--parquet", str(target)).returncode == 0
     assert pyarrow.parquet.read_table(target).to_pydict() == {"run": ["b", "c"], "turns": [2, 2]}
-    assert "exists already" in cli(fleet, "fleet", "sql", query, ".", "--parquet", str(target)).stderr
+    assert "already exists" in cli(fleet, "fleet", "sql", query, ".", "--parquet", str(target)).stderr
     assert "the first 1 row of 2" in cli(fleet, "fleet", "sql", query, ".", "--limit", "1").stderr
     assert cli(fleet, "fleet", "sql", query, "none*.db").returncode == 2

@@ -61,7 +61,7 @@ def test_a_grant_for_a_project_holds_for_one_line_and_a_folder_of_files(folder: 
     with library.open(folder / "t.db") as db:
         gate.give_grant(db, "a", "process", "echo one", whole_project=True, by="Ada")
         gate.give_grant(db, "a", "file_write", "docs/**", whole_project=True, by="Ada")
-        with pytest.raises(library.ValidationError, match="name a file pattern"):
+        with pytest.raises(library.ValidationError, match="give a file pattern"):
             gate.give_grant(db, "a", "process", None, whole_project=True)
     assert run(folder, "b").status == 200
     assert decided(folder, "b") == [("echo one", "grant 1"), ("docs/a.md", "grant 2")]

@@ -479,7 +479,7 @@ def test_a_person_is_told_that_a_command_would_run_on(folder: Path) -> None:
     assert done.returncode == 6
     assert "sh, in the background, until the task ends:" in done.stderr
     refused = run_engine(folder, "resume", "demo", "--keep-output", "out")
-    assert "lies in the folder of the run" in refused.stderr
+    assert "is in the working folder" in refused.stderr
 
 
 def test_a_purge_takes_jobs_along(db: engine.Database, root: Path) -> None:

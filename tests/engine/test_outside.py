@@ -37,7 +37,7 @@ def test_an_editor_that_fails_gives_no_text(
 ) -> None:
     monkeypatch.setenv("VISUAL", program(tmp_path, script))
     assert edited("old\r\n", "a.py") is None
-    assert "nothing was taken" in capsys.readouterr().err
+    assert "nothing was changed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("pager", ["  ", "'", "/nowhere/pager"])

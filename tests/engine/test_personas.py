@@ -24,7 +24,7 @@ def test_a_persona_is_added_used_and_kept(db: engine.Database, tmp_path: Path) -
     db.run("Look", run="demo", model=script(tmp_path, DONE), persona="editor")
     system = db.value("select body from packet_texts where role = 'system'")
     assert system.endswith("# Persona\n\nYou edit.\n")
-    with pytest.raises(Conflict, match="runs have it, such as demo"):
+    with pytest.raises(Conflict, match="is used by runs, such as demo"):
         personas.remove(db, "editor")
     personas.add(db, tmp_path / "editor.md", "other")
     personas.remove(db, "other")

@@ -141,7 +141,7 @@ def test_a_driver_does_not_begin_what_a_client_had_begun(db: engine.Database) ->
     scene = Scene(db)
     for step in ("person accepts", "driver looks", "a begins", "a leaves"):
         STEPS[step](scene)
-    with pytest.raises(engine.Conflict, match="was started already"):
+    with pytest.raises(engine.Conflict, match="was already started"):
         STEPS["driver begins"](scene)
     assert scene.begun == ["a"]
 
@@ -254,7 +254,7 @@ def test_a_client_that_is_gone_leaves_it_to_the_server(tmp_path: Path) -> None:
             with server.client() as other:
                 code, status, message = other.refusal("stream/completed", run="left", path=path)
                 assert (code, status) == (-32000, 409)
-                assert "is run by another client" in message
+                assert "is already run by another client" in message
                 other.call("run/resume", run="left")
         with server.client() as other:
             wait_until(lambda: not other.call("sql", query="select 1 from _claimed_processes"))

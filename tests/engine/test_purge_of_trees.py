@@ -77,7 +77,7 @@ def test_the_command_names_what_goes_and_asks(tree: engine.Database, tmp_path: P
     refused = command(tmp_path, "runs", "purge", "demo", "--tree", *at)
     assert refused.returncode == 2
     assert (
-        "run demo, and its child runs demo-1, demo-2, demo-3, demo-1-1, with 7 turns: would be deleted"
+        "run demo, and its child runs demo-1, demo-2, demo-3, demo-1-1, with 7 turns: will be removed for good"
         in refused.stderr
     )
     assert command(tmp_path, "runs", "purge", "demo", "--yes", *at).returncode == 1

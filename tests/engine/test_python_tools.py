@@ -306,7 +306,7 @@ WRONG = [
     ('<everything text="a" self="x"/>', "no such argument: 'self'"),
     ('<everything text="a" path="x"/>', "no such argument: 'path'"),
     ('<everything text="a" to="x"/>', "no such argument: 'to'"),
-    ('<everything text="a">b</everything>', "it takes no text between its tags"),
+    ('<everything text="a">b</everything>', "no text is allowed between its tags"),
     ("<everything/>", "text is missing: a text"),
     ('<tool_call>{"name": "everything", "arguments": "{broken"}</tool_call>', "text is missing"),
 ]

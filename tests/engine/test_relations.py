@@ -209,7 +209,7 @@ def test_nodes_at_the_terminal(tmp_path: Path) -> None:
     assert told("list", "--roots").splitlines()[1].split()[:4] == ["global", "auth", "feature", "pending"]
     shown = json.loads(told("show", "src/auth.py", "--json"))
     assert (shown["context"], shown["ancestors"]) == ({"lines": 3}, [{"scope": "global", "node": "auth"}])
-    assert told("list", "--type", "nope") == "no nodes of type nope; there are feature, file\n"
+    assert told("list", "--type", "nope") == "no nodes of type nope; the types are feature, file\n"
     assert told("list", "--status", "nope") == (
         "engine: status 'nope': unknown; use one of in_progress, pending, done, failed, skipped\nexit 2\n"
     )

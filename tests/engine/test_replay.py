@@ -275,7 +275,7 @@ def test_what_is_not_recorded_does_not_run(db: engine.Database, workspace_dir: P
 def test_what_is_asked_wrongly_is_refused(demo: engine.Database, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="there is no such run"):
         demo.replay("nobody")
-    with pytest.raises(NotFound, match="there is no turn 7 of its own"):
+    with pytest.raises(NotFound, match="has no turn 7"):
         demo.replay("demo", at=7)
     with pytest.raises(ValidationError, match="prompt is empty"):
         demo.replay("demo", prompt=" ")

@@ -160,7 +160,7 @@ def test_a_report_says_what_the_views_say(ran: engine.Database) -> None:
         assert line in text.splitlines(), line
     assert "| 1 | `demo` | 2 | `notes.md` | changed | 1 | 1 | command | the app |" in text
     assert "- Run 1 below: demo-1: done, " in text
-    assert "- The update of the model says done." in text.replace("Turn 4: ", "")
+    assert "- The update of the model has the status done." in text.replace("Turn 4: ", "")
 
 
 def test_a_record_that_was_changed_is_told(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_the_command_writes_the_form_that_the_name_says(tmp_path: Path) -> None:
     cli(tmp_path, "report", "demo", "r.html", *option)
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
     wrong = cli(tmp_path, "report", "demo", "r.doc", *option)
-    assert (wrong.returncode, "end the name in one of .md, .html, .pdf" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "the name must end in .md, .html, .pdf" in wrong.stderr) == (2, True)
     nowhere = cli(tmp_path, "report", "demo", "none/r.md", *option)
     assert "cannot write 'none/r.md': No such file or directory" in nowhere.stderr
     assert (tmp_path / "r.md").stat().st_mode & 0o777 == 0o600

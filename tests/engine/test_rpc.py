@@ -79,7 +79,7 @@ def test_messages_files_and_handoffs_come_by_it(client: Client, tmp_path: Path) 
     assert client.wait("run/state", run="moved", status=200, answer="Broken it is.")
     packets = client.call("sql", query="select body from packet_texts where run = 'moved' and role = 'user'")
     assert all("The lamp is broken." in row["body"] for row in packets)
-    assert "each is a file in base64" in client.refusal("ask", prompt="Why?", attachments=["?"])[2]
+    assert "each must be a file in base64" in client.refusal("ask", prompt="Why?", attachments=["?"])[2]
 
 
 def test_a_proposal_is_told_decided_and_performed(client: Client, shared: Server, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_client_may_carry_out_a_command_itself(client: Client, tmp_path: Path)
     assert entry["body"] == "by the client\n"
     code, status, message = client.refusal("stream", run="carried", path=path, channel=1, chunk="late")
     assert (code, status) == (-32000, 404)
-    assert "waits to be run" in message
+    assert "no command waits" in message
 
 
 def test_what_a_client_streams_is_stored_as_a_terminal_shows_it(client: Client, tmp_path: Path) -> None:

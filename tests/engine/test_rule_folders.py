@@ -197,7 +197,7 @@ def test_a_single_file_is_a_domain(tmp_path: Path) -> None:
         ({"domains": {"a": {"recall": ["fix", 7]}}}, "recall must be a list of texts; 7 is not a text"),
         ({"domains": {"a": {"state": "on"}}}, 'domains: a: state is active or inactive, not "on"'),
         ({"domains": {"a": {"alwaysOn": 1}}}, "alwaysOn must be true or false, not 1"),
-        ({"domains": {"***": {}}}, r"'\*\*\*' is not a valid name of a domain"),
+        ({"domains": {"***": {}}}, r"'\*\*\*' is not a valid name for a domain"),
         ({"domains": {"a b": {}, "A-B": {}}}, "two domains have the name 'a-b'"),
         ("[" * 100_000, "nested too deeply"),
     ],

@@ -359,7 +359,7 @@ def test_exit_codes_and_signals_are_those_of_the_command(place: Place) -> None:
 
 def test_the_whole_file_system_is_no_project() -> None:
     require_sandbox()
-    with pytest.raises(ValidationError, match="choose a folder"):
+    with pytest.raises(ValidationError, match="choose another folder"):
         Place(Path("/")).run("true")
 
 

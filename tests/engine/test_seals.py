@@ -176,7 +176,10 @@ def test_the_command_names_the_first_turn_that_differs(db: engine.Database, tmp_
         forged.execute("update turns set response = 'No.' where sequence = 2")
     engine.open(tmp_path / "t.db").close()  # the guard is made anew
     told = command(folder, "verify", *file)
-    assert (told.returncode, told.stderr) == (1, "demo, turn 2: its record is not what was sealed\n")
+    assert (told.returncode, told.stderr) == (
+        1,
+        "demo, turn 2: the record of the turn was changed after it was sealed\n",
+    )
     refused = command(folder, "verify", "demo", "--sign", str(own), *file)
     assert (refused.returncode, refused.stdout) == (1, "")
     # the audit would find it too

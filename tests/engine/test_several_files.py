@@ -76,7 +76,7 @@ def test_doctor_finds_damage_and_what_nobody_trusts(data: Path) -> None:
 def test_migrate_brings_all_up_to_date_but_what_is_not_trusted(data: Path) -> None:
     with engine.open(data / "one.db") as db:
         db.execute("drop view run_overview")
-    assert "'engine migrate' brings it up to date" in command(data, "doctor", "one.db").stdout
+    assert "to update it: engine migrate" in command(data, "doctor", "one.db").stdout
     assert states(data, "migrate", "one.db", "below", code=0) == {"one.db": None, "two.sqlite": None}
     with engine.open(data / "one.db", read_only=True) as db:
         assert db.differs is None

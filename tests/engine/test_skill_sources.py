@@ -111,7 +111,7 @@ def test_an_object_that_is_wrong_is_told(text: str, problem: str) -> None:
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "\\x", "..\\x", "C:/x", "c:x"])
 def test_a_zip_leads_nowhere(name: str, tmp_path: Path) -> None:
     path = zipped(tmp_path, {"SKILL.md": SKILL, name: "x"})
-    with pytest.raises(ValidationError, match="leads out of it; nothing was added"):
+    with pytest.raises(ValidationError, match="would be unpacked outside the zip; nothing was added"):
         sources.of_path(path)
     assert sorted(os.listdir(tmp_path)) == ["pack.zip"]
 
@@ -137,7 +137,7 @@ def test_what_is_no_zip_or_no_skill_is_told(tmp_path: Path) -> None:
         (good[:100], ValidationError, "is not a skill|broken zip"),
         (good.replace(b"xxxx", b"yyyy", 1), ValidationError, "broken zip"),
         (packed({"SKILL.md": SKILL}, method=zipfile.ZIP_LZMA), ValidationError, "unknown compression"),
-        (packed({"README.md": "x"}), NotFound, "holds no SKILL.md"),
+        (packed({"README.md": "x"}), NotFound, "contains no SKILL.md"),
         (b"\x89PNG\0", ValidationError, "is not a skill"),
         (b"root:x:0:0", ValidationError, "is not a skill"),
         (b"x" * (sources.FILE_BYTES + 1), Overflow, "at most"),

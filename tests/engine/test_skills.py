@@ -253,7 +253,7 @@ def test_the_commands_add_list_show_search_and_remove(tmp_path: Path) -> None:
     assert "removed: skill mine" in run("rm", "mine")
     assert "did you mean audit-pages?" in run("show", "audit-page", code=2)
     assert "was found in" in run("rm", "audit-pages", code=2)
-    assert "holds no SKILL.md" in run("add", str(root / ".engine"), code=2)
+    assert "contains no SKILL.md" in run("add", str(root / ".engine"), code=2)
     for odd in ("nowhere.md", "~nobody-of-that-name/x"):
         assert "there is no such file" in run("add", odd, code=2)
     assert "the source is empty" in run("add", "", code=2)

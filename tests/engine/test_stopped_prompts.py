@@ -137,5 +137,5 @@ def test_a_parent_reads_what_stopped_its_child_and_how_to_go_on(db: engine.Datab
     report = db.value("select body from run_log where run = 'demo' and action = 'subtask'")
     assert report.startswith("demo-1 ended at 499 after 2 turns.")
     assert report.endswith(f'\nstopped at the limit of 2 turns; "{GOAL}" is not done')
-    assert "do the rest yourself, or give it to another <subtask>." in report
+    assert "do the rest yourself, or delegate it to another <subtask>." in report
     assert "→ 499" in db.value("select body from known_entries where path glob 'subtask://*/log'")

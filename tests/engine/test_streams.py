@@ -165,7 +165,7 @@ def test_nothing_begins_before_a_stream_is_read_and_it_is_read_once(db: engine.D
     stream = db.stream("Do", run="demo", model=script(tmp_path, DONE))
     assert db.runs() == []
     list(stream)
-    with pytest.raises(engine.Conflict, match="read already"):
+    with pytest.raises(engine.Conflict, match="was already read"):
         next(iter(stream))
     with db.transaction(), pytest.raises(engine.Conflict):
         db.stream("Do")

@@ -20,7 +20,7 @@ from driving import DONE, GO_ON, begin, script, turn
 import engine
 from engine.schema.build import installed
 
-OF_APPS = {"state", "outcome", "append", "attributes", "pattern"}
+OF_APPS = {"state", "outcome", "append", "attributes", "pattern", "checks"}
 """Attributes that a model cannot give: what it writes under these names is ignored."""
 OWN = (
     "get",

@@ -103,7 +103,7 @@ def test_a_tool_is_told_of_its_call_and_no_model_of_the_context(tmp_path: Path) 
 
 
 def test_a_second_context_is_refused_when_the_function_is_decorated() -> None:
-    with pytest.raises(TypeError, match=r"a tool has one engine\.Context"):
+    with pytest.raises(TypeError, match=r"a tool can have only one parameter of type engine\.Context"):
 
         @engine.tool
         def look(one: engine.Context, two: engine.Context[int]) -> None:  # type: ignore[type-arg]

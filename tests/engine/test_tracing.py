@@ -260,7 +260,7 @@ def test_a_collector_that_is_gone_is_told_and_changes_nothing(tmp_path: Path) ->
     words = ("trace", "export", "--endpoint", "http://127.0.0.1:9", "--db", "t.db")
     done = command_line(tmp_path, *words, env=env)
     assert done.returncode == 1
-    assert "did not take the spans" in done.stderr
+    assert "did not accept the trace" in done.stderr
     refused = command_line(tmp_path, "trace", "export", "--endpoint", "nonsense", "--db", "t.db")
     assert (refused.returncode, "not the address" in refused.stderr) == (2, True)
 

@@ -70,7 +70,7 @@ def test_a_step_whose_answer_never_fits_has_failed(db: engine.Database, tmp_path
     result = db.run_workflow(workflow(tmp_path, steps))
     assert result.status != 200
     assert db.tuples("select state, status from step_list") == [("failed", 406)]
-    with pytest.raises(engine.ValidationError, match="output is no JSON Schema"):
+    with pytest.raises(engine.ValidationError, match="output is not a usable JSON Schema"):
         db.run_workflow(workflow(tmp_path, {"find": {"answers": ["x"], "output": {"type": "float"}}}))
 
 

@@ -104,7 +104,7 @@ def test_a_file_of_a_child_that_changed_since_is_refused_with_its_diff(tree: eng
     (deep,) = [each for each in planned.files if each["stays"]]
     assert (deep["child"], deep["stays"]) == ("demo-1-1", "has changed since the edit")
     assert "+mine" in str(deep["since"])
-    with pytest.raises(Conflict, match=r"deep.md has changed since the edit; nothing was taken back"):
+    with pytest.raises(Conflict, match=r"deep.md has changed since the edit; nothing was changed back"):
         tree.undo("demo", 2)
     assert names(root) == {"a.md", "b.md", "c.md", "deep.md", "own.md"}
 
@@ -123,7 +123,7 @@ def test_models_above_and_below_are_told(tree: engine.Database, root: Path) -> N
         tree.run("Go on", run=run, model=Cast({}))
     taken, again, child = (str(row["body"]) for row in tree.rows(told, ("demo",)))
     assert "<set> of turn 2 of demo-1" in taken
-    assert "stand again" in again
+    assert "Done again" in again
     assert "<set> of turn 1 of demo-2" in child
     assert len(tree.rows(told, ("demo-2",))) == 3
     assert "<set> of turn 1." in str(tree.rows(told, ("demo-2",))[2]["body"])

@@ -121,7 +121,7 @@ def test_a_copy_is_shown_where_the_server_fails(site: Web, tmp_path: Path) -> No
         site.routes["/"] = lambda handler: handler.give(503)
         state, outcome, message = session.get(path)
         assert (state, outcome) == ("resolved", None)
-        assert message.startswith("This is the copy of 2026-01-01T00:00:00Z; it could not be read anew: ")
+        assert message.startswith("This is the copy of 2026-01-01T00:00:00Z; it could not be fetched again: ")
         assert (session.entry(path)["body"], session.entry(path)["visibility"]) == ("a copy", "visible")
 
 

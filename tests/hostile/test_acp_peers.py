@@ -385,7 +385,7 @@ def test_a_session_is_loaded_only_in_the_folder_that_it_works_in(folder: Path, t
                 assert raised.value.code == code, cwd
             for cwd in (str(link), f"{folder}/inner/.."):
                 await at.connection.load_session(cwd=cwd, session_id="demo", mcp_servers=[])
-            with pytest.raises(RequestError, match="one folder"):
+            with pytest.raises(RequestError, match="works only in the folder"):
                 await at.new(additional_directories=["/etc"])
 
     run(talk())

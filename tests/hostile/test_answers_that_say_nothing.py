@@ -142,7 +142,7 @@ def test_thoughts_above_the_limit_are_cut(db: engine.Database, tmp_path: Path, s
 def test_an_app_stores_no_longer_response(db: engine.Database) -> None:
     begin(db, "demo")
     db.execute("insert into _begin_turn (run) values ('demo')")
-    with pytest.raises((engine.EngineError, apsw.Error), match="at most 1,000,000 characters"):
+    with pytest.raises((engine.EngineError, apsw.Error), match="longer than 1,000,000 characters"):
         db.execute("update turns set response = ?", ("x" * (limits.RESPONSE_CHARACTERS + 1),))
     db.execute("update turns set response = ?", ("x" * limits.RESPONSE_CHARACTERS,))
 

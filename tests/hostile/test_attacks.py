@@ -27,11 +27,11 @@ from engine_cli import script as written
 from fresh import fresh
 
 import engine
-from engine.commands.look_closer.sql import _print_csv
 from engine.db.query import Answer
 from engine.errors import EngineError
 from engine.functions.edits import bodies as edits
 from engine.functions.markup import answer as markup
+from engine.terminal.answers import print_csv
 
 CANARY = "canary 4711"
 
@@ -368,7 +368,7 @@ def test_what_a_model_says_forges_no_line_and_controls_nothing(place: Path, tmp_
 def test_csv_and_json_are_read_back_as_they_were(monkeypatch: pytest.MonkeyPatch, evil: str) -> None:
     out = io.StringIO(newline="")
     monkeypatch.setattr("sys.stdout", out)
-    _print_csv(Answer([f"a{evil}", "b"], [(evil, "x,y"), (None, evil + '"')]))
+    print_csv(Answer([f"a{evil}", "b"], [(evil, "x,y"), (None, evil + '"')]))
     rows = list(csv.reader(io.StringIO(out.getvalue(), newline="")))
     assert rows == [[f"a{evil}", "b"], [evil, "x,y"], ["", evil + '"']]
 

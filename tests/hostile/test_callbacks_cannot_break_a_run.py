@@ -59,7 +59,7 @@ def test_a_transaction_left_open_is_rolled_back(
         db.execute("update settings set value = '7' where name = 'max_loop_turns'")
         return True
 
-    with pytest.raises(engine.Conflict, match="begin left a transaction open"):
+    with pytest.raises(engine.Conflict, match="begin did not commit its transaction"):
         db.run("Go", **options, **{callback: begin})
     assert db.value("select value from settings where name = 'max_loop_turns'") != "7"
     goes_on(db, workspace_dir)
@@ -69,7 +69,7 @@ def test_a_transaction_left_open_is_rolled_back(
 def test_the_file_is_not_closed_under_its_driver(
     db: engine.Database, options: dict[str, Any], workspace_dir: Path, callback: str
 ) -> None:
-    with pytest.raises(engine.Conflict, match="close the file when it has ended"):
+    with pytest.raises(engine.Conflict, match="close the file when the run has ended"):
         db.run("Go", **options, **{callback: lambda _: db.close()})
     goes_on(db, workspace_dir)
 
@@ -100,7 +100,7 @@ def test_a_driven_run_is_not_driven_or_purged_by_its_callback(
         act(db)
         return True
 
-    with pytest.raises(engine.Conflict, match="drive"):
+    with pytest.raises(engine.Conflict, match="works on it"):
         db.run("Go", **options, on_proposal=other)
     assert db.value("select count(*) from leases") == 0
     assert db.value("select count(*) from resolutions") == 0

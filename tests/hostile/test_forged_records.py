@@ -141,10 +141,10 @@ def test_the_least_change_of_a_cost_is_found(path: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "told"),
     [
-        ("delete from turn_seals where turn_id = {middle}", "it has no seal"),
+        ("delete from turn_seals where turn_id = {middle}", "the turn has no seal"),
         ("delete from turns where id = {middle}", "is gone"),
         ("delete from turns where id = {last}", "is gone"),
-        ("delete from commands where turn_id = {middle}", "its record is not what was sealed"),
+        ("delete from commands where turn_id = {middle}", "the record of the turn was changed after it was sealed"),
     ],
 )
 def test_what_is_removed_is_found(path: Path, what: str, told: str) -> None:
@@ -262,5 +262,8 @@ def test_views_of_another_build_prove_nothing(path: Path) -> None:
         connection.execute(
             "create view _invariant_seals as select 1 as run_id, '' as run, 1 as turn, '' as fault where false"
         )
-    with engine.open(path, read_only=True) as db, pytest.raises(engine.Conflict, match="prove nothing"):
+    with (
+        engine.open(path, read_only=True) as db,
+        pytest.raises(engine.Conflict, match="verify it with the engine that wrote it"),
+    ):
         db.verify()

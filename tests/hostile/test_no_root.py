@@ -24,5 +24,5 @@ def test_a_file_of_a_run_without_a_folder_is_refused(
     db.run("Go", run="demo", yolo=True, model=script(tmp_path, answer, DONE, DONE))
     told = db.rows("select outcome, status, message from command_results where run = 'demo' and path = 'a.txt'")
     assert [(row["outcome"], row["status"]) for row in told] == [("permission", 403)]
-    assert "a run without a folder has no files" in told[0]["message"]
+    assert "this run has no folder" in told[0]["message"]
     assert list(here.iterdir()) == []

@@ -111,7 +111,9 @@ def test_figures_that_are_none_are_unknown_and_the_answer_is_kept(
 ) -> None:
     completion = ask(sending(said("Hello"), said("", "stop"), figures(usage), END), monkeypatch)
     assert (completion.text, completion.finish_reason) == ("Hello", "stop")
-    assert protocol.known(completion.usage) == replace(known, cost=0.0), "a loopback address costs nothing"
+    assert protocol.known(completion.usage) == replace(known, cost=0.0, cost_from="local"), (
+        "a loopback address costs nothing"
+    )
 
 
 @pytest.mark.parametrize(
@@ -292,7 +294,7 @@ def test_figures_of_anthropic_that_are_none_are_unknown(monkeypatch: pytest.Monk
         event("message_stop", '"x":1'),
     )
     completion = ask(answer, monkeypatch, "anthropic")
-    assert (completion.text, protocol.known(completion.usage)) == ("Hello", Usage(cost=0.0))
+    assert (completion.text, protocol.known(completion.usage)) == ("Hello", Usage(cost=0.0, cost_from="local"))
 
 
 @pytest.mark.parametrize("line", ["[" * 100_000, '{"text": "x", "delay_s": 1e400}', '{"text": "x", "delay_s": NaN}'])

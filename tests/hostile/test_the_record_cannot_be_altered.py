@@ -98,11 +98,24 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "basis, devmode, room) select l.id, l.run_id, r.project_id, 1, 1, 100, 1, 'FRESH', 'prompts', 0, 99 "
             "from loops as l join runs as r on r.id = l.run_id where l.status = 200 limit 1"
         )
-        db.execute("insert into attachments select 99, run_id, id, (select min(id) from entries), 1 from loops limit 1")
+        db.execute(
+            "insert into attachments (run_id, loop_id, entry_id, picture_id) "
+            "select run_id, id, (select min(id) from entries), 1 from loops limit 1"
+        )
         db.execute("insert into imported_calls select min(id), 'call_1' from commands")
         db.execute(
             "insert into handoffs select min(id), min(id), 'default', 'm', 'get', 'note', (select min(id) from commands), "
             "max(id) from loops"
+        )
+        db.execute(
+            "insert into commits (command_id, run_id, loop_id, message, hash, reason, ended_at) "
+            "select id, run_id, loop_id, 'm', 'abc', 'none', 2 from commands where loop_id is not null limit 1"
+        )
+        db.execute("insert into commit_edits select min(command_id), (select min(id) from commands) from commits")
+        db.execute(
+            "insert into hook_calls (run_id, loop_id, turn_id, command_id, point, hook, line, layer, source, verdict, reason, "
+            "exit_code, started_at, ended_at) select run_id, loop_id, turn_id, id, 'end', 'h', 'l', 'user', 's', 'allowed', "
+            "'r', 0, 1, 2 from commands where turn_id is not null limit 1"
         )
         db.execute("insert into rule_findings values (1, 1, 'matched', 'testing', '*.py', 'a.py', 1)")
         db.execute("insert into rule_lines select 1, 1, 'rule', 'testing', 1, 'text', min(id) from contents")

@@ -345,7 +345,7 @@ def test_no_command_is_sandboxed_in_a_folder_that_counts(volume: Path, monkeypat
     sandbox, _ = find("bubblewrap")
     assert sandbox is not None
     with (
-        pytest.raises(library.ValidationError, match="keep databases in a folder of their own"),
+        pytest.raises(library.ValidationError, match="keep databases in another folder"),
         sandbox.confine(Confinement(volume, writable=True)),
     ):
         pass

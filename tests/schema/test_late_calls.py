@@ -25,7 +25,7 @@ from engine.schema.build import installed
 from engine.schema.registration import register
 
 MOST_OPCODES = 6_000
-MOST_OPCODES_OF = {"_abort_run": 6_800}
+MOST_OPCODES_OF = {"_abort_run": 6_900}
 """That of a packet, and the one that ends whatever is under way."""
 SQL = "".join(text for _, text in installed().all_sources)
 CALLS = [
@@ -169,7 +169,7 @@ def test_two_copies_of_a_file_at_one_connection_are_a_conflict(tmp_path: Path) -
         assert connection.execute(loops).get == (1, 0)
         with connection:
             connection.execute(PROMPT.format("copy.verb_set"), ("Go",))
-            with pytest.raises(engine.Conflict, match="409 two copies of one engine file are attached"):
+            with pytest.raises(engine.Conflict, match="409 two copies of the same database are attached"):
                 connection.execute(PROMPT.format("one.verb_set"), ("On",))
         assert connection.execute(loops).get == (1, 1)
         connection.execute("detach copy")
@@ -181,7 +181,7 @@ def test_two_copies_of_a_file_at_one_connection_are_a_conflict(tmp_path: Path) -
         register(other)
         with pytest.raises(sqlite3.OperationalError):
             other.execute(PROMPT.format("one.verb_set"), ("Go",))
-        assert other.execute("select last_error()").fetchone()[0].startswith("409 two copies of one engine file")
+        assert other.execute("select last_error()").fetchone()[0].startswith("409 two copies of the same database")
 
 
 def test_a_late_call_takes_no_look_at_another_file(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_a_trusted_trigger_is_put_back_where_its_table_still_is(path: Path, new:
 
 def test_a_trusted_trigger_whose_table_is_gone_is_told(path: Path, new: Build) -> None:
     write_with(path, "create trigger planted after insert on notes begin select 1; end")
-    with pytest.raises(engine.Conflict, match="trigger 'planted' on 'notes' does not fit the tables of this build"):
+    with pytest.raises(engine.Conflict, match="trigger 'planted' on 'notes' does not fit the tables of this version"):
         migrate(path, new, trust=True)
     with opened(path) as connection:
         assert connection.pragma("user_version") == VERSION

@@ -40,7 +40,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path.write_text("These are notes.\n" * 50, encoding="utf-8")
     error = refused(path)
     assert isinstance(error, ValidationError)
-    assert str(error) == f"400 {path}: is not a database; it is left as it is"
+    assert str(error) == f"400 {path}: is not a database, and was not changed"
 
 
 def test_a_database_of_another_application_is_refused(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_wrong_one_is_refused_where_it_is_taken_in_and_nothing_changes(
     [
         ({"rules.sql": "nothing"}, "another module of that name"),
         ({"my-loans.sql": "nothing"}, "a name as in SQL"),
-        ({"loans.sql": "nowhere"}, "needs 'nowhere', and there is no such module"),
+        ({"loans.sql": "nowhere"}, "needs 'nowhere', but there is no such module"),
         ({"loans.sql": "books", "books.sql": "loans"}, "in a circle"),
     ],
 )

@@ -93,6 +93,7 @@ def _checks(db: Path | None) -> Iterator[Check]:
     yield _extra("export", "duckdb", "duckdb", "views as Parquet or a DuckDB file: engine export")
     yield _extra("otel", "opentelemetry.sdk", "opentelemetry-sdk", "traces for a collector: engine trace export")
     yield _extra("inspector", "starlette", "starlette", "runs in the browser: engine web")
+    yield _extra("ray", "ray", "ray", "workers on a cluster: engine fleet run --ray")
     yield _extra("sign", "cryptography", "cryptography", "signatures of runs: engine verify --sign")
     yield _extra("acp", "acp", "agent-client-protocol", "editors, by the Agent Client Protocol")
     yield _extra("mcp", "mcp", "mcp", "MCP servers")

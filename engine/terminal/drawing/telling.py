@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from engine.display.demo_mode import hidden
 from engine.display.statuses import result_word, told_beside
 from engine.functions.counts import counted
 from engine.terminal.printing import dollars, one_line, shown_path
@@ -207,7 +208,8 @@ class Telling(Speech):
         lines: list[Line] = []
         if before > 0:
             lines.append([*side, Span(f"{look.mark('more')} {counted(before, 'line')} before", "dim")])
-        for text in self._output.lines():
+        # together: a name may go over the end of a line
+        for text in hidden("\n".join(self._output.lines())).split("\n"):
             lines += folded([Span(text, "dim")], look.width, side, side)[:3]
         return lines
 
