@@ -113,9 +113,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         db.execute("insert into commit_edits select min(command_id), (select min(id) from commands) from commits")
         db.execute(
-            "insert into hook_calls (run_id, loop_id, turn_id, command_id, point, hook, line, layer, source, verdict, reason, "
-            "exit_code, started_at, ended_at) select run_id, loop_id, turn_id, id, 'end', 'h', 'l', 'user', 's', 'allowed', "
-            "'r', 0, 1, 2 from commands where turn_id is not null limit 1"
+            "insert into hook_calls (run_id, loop_id, turn_id, command_id, point, hook, line, layer, source, verdict, "
+            "reason, exit_code, started_at, ended_at) select run_id, loop_id, turn_id, id, 'end', 'h', 'l', 'user', 's', "
+            "'allowed', 'r', 0, 1, 2 from commands where turn_id is not null limit 1"
         )
         db.execute("insert into rule_findings values (1, 1, 'matched', 'testing', '*.py', 'a.py', 1)")
         db.execute("insert into rule_lines select 1, 1, 'rule', 'testing', 1, 'text', min(id) from contents")
