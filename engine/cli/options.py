@@ -95,7 +95,9 @@ KeyFromOption = Annotated[
 ]
 DemoOption = Annotated[
     bool,
-    typer.Option("--demo", help="For screen sharing: hide parts of paths, and the names in the setting demo_names."),
+    typer.Option(
+        "--demo", help="For screen sharing: hide parts of paths, and the names that the setting demo_names lists."
+    ),
 ]
 EffortOption = Annotated[
     str | None,

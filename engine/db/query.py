@@ -137,7 +137,7 @@ def _answer(
         with db.clear_errors:
             raise
     for reason in allowed.failures.values():
-        raise EngineError(f"the answer would be wrong: {reason}", 504)
+        raise EngineError(f"the result of this query would be wrong: {reason}", 504)
     return found
 
 

@@ -59,7 +59,7 @@ def logs(
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Show at most N attempts.")] = 50,
     as_json: JsonOption = False,
 ) -> None:
-    """List the attempts of a fleet, the newest first, with the reason if one failed.
+    """List the attempts at the tasks, newest first, and why an attempt failed.
 
     \b
     Examples:

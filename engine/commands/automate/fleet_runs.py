@@ -81,10 +81,10 @@ def run(
 ) -> None:
     """Carry out many tasks, each in a database of its own, with worker processes.
 
-    A line of TASKS is an object with an id and a prompt, a workflow or an eval, and perhaps model, root, vars and options.
-    The manifest is a SQLite file. It records who works on which task, all attempts, results and costs. After an
-    interruption or a kill, 'engine fleet resume' continues. Failed tasks are tried again if that can help.
-    The exit code is 1 if a task failed.
+    A line of TASKS is an object with an id and a prompt, a workflow or an eval, and perhaps model, root, vars and
+    options. The manifest is a SQLite file. It records who works on which task, all attempts, results and costs. After
+    an interruption or a kill, 'engine fleet resume' continues. Failed tasks are tried again if that can help. The exit
+    code is 1 if a task failed.
 
     \b
     Examples:
@@ -126,7 +126,7 @@ def resume(
     ray: _Ray = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Continue a fleet that was stopped, killed, or reached its ceiling.
+    """Continue a fleet that was stopped or killed, or that has spent its --max-cost.
 
     Interrupted runs continue, and finished tasks are not repeated. --max-cost sets another ceiling.
 

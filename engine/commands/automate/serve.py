@@ -31,7 +31,9 @@ ModelOption = Annotated[
 ActOption = Annotated[
     bool, typer.Option("--act/--ask", help="In new runs, the model may propose changes (act), or only read (ask).")
 ]
-YoloOption = Annotated[bool, typer.Option("--yolo", help="Let clients accept every proposal of their runs.")]
+YoloOption = Annotated[
+    bool, typer.Option("--yolo", help="Offer the mode yolo, which accepts every proposal without asking.")
+]
 NoWebOption = Annotated[bool, typer.Option("--no-web", help="Do not let the model search the web or read web pages.")]
 SandboxOption = Annotated[
     str | None,
@@ -50,9 +52,10 @@ def acp(
 ) -> None:
     """Let an editor use the engine by the Agent Client Protocol (ACP).
 
-    Set 'engine serve acp' as the agent command of your editor. The editor starts it and names the folder of each
+    Set 'engine serve acp' as the agent command of your editor. The editor starts it and tells it the folder of each
     session. Without --db, the runs of a folder are stored in its .engine/engine.db, so you can continue them in the
-    editor or on the terminal. With --yolo the editor can accept every proposal. The command needs the extra acp.
+    editor or on the terminal. With --yolo you can choose the mode yolo in the editor, which accepts every proposal
+    without asking. The command needs the extra acp.
 
     \b
     Examples:

@@ -102,9 +102,10 @@ ByOption = Annotated[
 ]
 ReasonOption = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="The reason; the model reads it.")]
 ContinueOption = Annotated[
-    bool, typer.Option("--continue", help="Continue the run afterwards. For a child run, continue its parent.")
+    bool,
+    typer.Option("--continue", help="Continue the run afterwards. If the run is a child run, its parent is continued."),
 ]
-YoloOption = Annotated[bool, typer.Option("--yolo", help="With --continue: accept all later proposals, too.")]
+YoloOption = Annotated[bool, typer.Option("--yolo", help="With --continue: accept all later proposals.")]
 
 
 def accept(
@@ -151,7 +152,8 @@ def reject(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Reject proposals of a run. If you give a reason, the model reads it and tries again.
+    """Reject proposals of a run. If you give a reason, the model reads it when the run continues, and tries again.
+    Without a reason, the prompt ends.
 
     \b
     Examples:

@@ -29,8 +29,8 @@ def cache(context: typer.Context, as_json: JsonOption = False, db: DbOption = No
     """List and clear the cached answers.
 
     If a prompt is nearly the same as an earlier prompt, and the rest of the packet is the same, the run reuses the
-    earlier answer at no cost. Only answers without commands are cached. To use the cache, set answer_cache to 1 or
-    give 'engine run --cache'.
+    earlier answer at no cost. Only answers in which the model called no tool are cached. To use the cache, set
+    answer_cache to 1 or give 'engine run --cache'.
 
     \b
     Examples:

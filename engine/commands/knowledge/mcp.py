@@ -27,9 +27,9 @@ ProjectOption = Annotated[
 def mcp(context: typer.Context, as_json: JsonOption = False) -> None:
     """Let models use the tools, resources and prompts of MCP servers.
 
-    An MCP server is a program or an address. 'engine run' connects to the servers in your config.toml. It also
-    connects to servers in the project's engine.toml, after 'engine mcp confirm SERVER'. A call is a proposal, unless
-    you allow the tool by its name.
+    An MCP server is a program that the engine starts, or a service at a web address. 'engine run' connects to the
+    servers in your config.toml. It also connects to servers in the project's engine.toml, after 'engine mcp confirm
+    SERVER'. A call is a proposal, unless you allow the tool by its name.
 
     \b
     Examples:

@@ -60,7 +60,8 @@ def exclude(
     as_json: JsonOption = False,
     db: DbOption = None,
 ) -> None:
-    """Show or set the exclude words. If a prompt contains an exclude word, only the always-on domains are loaded.
+    """Show or set the words that keep domains from being loaded. If a prompt contains an exclude word, only the
+    always-on domains are loaded.
 
     \b
     Examples:

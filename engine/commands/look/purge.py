@@ -47,7 +47,7 @@ def purge(
     """Remove a run for good, or all old runs. This cannot be undone.
 
     This removes the prompts, responses, commands, entries and packets of the run. Files that the run wrote stay on
-    disk. Texts that other runs use stay in the database. The database file becomes smaller, unless another process
+    disk. Content that other runs share stays in the database. The database file becomes smaller, unless another process
     has it open. To keep a copy, use 'engine runs export' first. To remove old runs automatically, use the setting
     retention_days.
 

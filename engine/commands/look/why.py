@@ -31,7 +31,9 @@ def why(
     ] = None,
     at: Annotated[
         int | None,
-        typer.Option("--at", metavar="N", min=1, help="Explain an entry, setting, option or model as turn N had it."),
+        typer.Option(
+            "--at", metavar="N", min=1, help="Explain an entry, setting, option or model as it was in turn N."
+        ),
     ] = None,
     rows: Annotated[
         bool, typer.Option("--rows", help="Show the SQL statement and the row behind each reason.")

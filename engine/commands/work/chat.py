@@ -70,8 +70,9 @@ def chat(
     The chat continues the latest run of this folder; --new starts a new run. Enter sends a prompt. While the model
     works, Enter queues the prompt. Alt-Enter starts a new line. Shift-Tab switches the mode: ask, act or accept-edits.
     @PATH shows a file to the model, !LINE runs a shell command, and #TEXT stores a note for the model. Ctrl-R searches
-    earlier prompts. Esc Esc returns to an earlier prompt. Ctrl-O shows folded output. Ctrl-C stops the model and moves
-    queued prompts back into the input line. Ctrl-D leaves. /help lists commands such as /model, /runs and /undo.
+    earlier prompts. Esc Esc takes the run back to an earlier prompt, which you can then change. Ctrl-O shows long
+    output in full. Ctrl-C stops the model and moves queued prompts back into the input line. Ctrl-D leaves. /help
+    lists commands such as /model, /runs and /undo.
 
     Without a terminal, each line of stdin is a prompt or a command. To continue a prompt on the next line, end the
     line with a backslash. Answers go to stdout. The exit code is 0, or the exit code of the first prompt or command
