@@ -23,7 +23,7 @@ def purge(db: Store, run: str, *, tree: bool = False) -> int:
     driven or that others came from, and inside a transaction. While another process has the file open, it keeps its size.
     """
     if db.in_transaction:
-        raise Conflict(f"run {run}: cannot be purged as part of a transaction; commit it first")
+        raise Conflict(f"run {run}: cannot be purged in an open transaction; commit the transaction first")
     before = _size(db)
     sweep(db)  # the rest of a purge that was interrupted
     with db.transaction():
@@ -60,7 +60,7 @@ def purge_before(
     `ValidationError` (400) for days that are no number above 0, `Conflict` (409) inside a transaction.
     """
     if db.in_transaction:
-        raise Conflict(f"{db.path}: runs cannot be purged as part of a transaction; commit it first")
+        raise Conflict(f"{db.path}: runs cannot be purged in an open transaction; commit the transaction first")
     if not days > 0:
         raise ValidationError(f"days must be a number above 0, not {days}")
     before = _size(db)

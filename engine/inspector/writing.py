@@ -79,7 +79,7 @@ def _options(db: Database, form: Mapping[str, str], *, is_new: bool) -> Options:
     for name in ("max_turns", "max_depth"):
         if value := form.get(name, "").strip():
             if not value.isascii() or not value.isdigit() or len(value) > 9:
-                raise ValidationError(f"{name} is a whole number, not {value[:40]!r}")
+                raise ValidationError(f"{name} must be a whole number, not {value[:40]!r}")
             found[name] = int(value)
     flags = "select name from run_options where scope = 'loop' and kind = 'flag'"
     found |= {name: True for (name,) in db.tuples(flags) if form.get(name) == "1"}

@@ -26,7 +26,7 @@ class Stoppable(Protocol):
 
 class Interrupt:
     """A context manager in which the first Ctrl-C, SIGTERM or SIGHUP stops what it took, and the second
-    one ends the process.
+    one ends the process, unless it is another SIGHUP.
 
     `struck` is set by the first one, and `ends` as well where it was not Ctrl-C: the process is told to end.
     """
@@ -87,7 +87,9 @@ class Interrupt:
     def _stop(self, came: int, _: FrameType | None) -> None:
         for number, before in self._before.items():
             if before is not signal.SIG_IGN:
-                signal.signal(number, signal.SIG_DFL)
+                # of a terminal that is gone the system tells, and the shell once more
+                again = number == came == signal.SIGHUP
+                signal.signal(number, signal.SIG_IGN if again else signal.SIG_DFL)
         self.struck, self.ends = True, came != signal.SIGINT
         if self._taken:
             self._taken.stop()

@@ -74,7 +74,9 @@ def _folder(db: Store, root: str) -> str:
     if not Path(folder).is_dir():
         raise NotFound(f"{root}: no such folder")
     if db.value("select 1 from projects where root = ?", (folder,)):
-        raise Conflict(f"{root}: other runs of {db.path} already work in this folder; leave out --root")
+        raise Conflict(
+            f"{root}: is already the folder of other runs of {db.path}; give another folder, or leave out --root"
+        )
     return folder
 
 

@@ -150,7 +150,7 @@ def of_file(place: Path) -> Source:
     """
     syntax = SYNTAXES.get(place.suffix)
     if syntax is None:
-        raise ValidationError(f"{str(place)!r}: the name of a workflow file must end in {', '.join(SYNTAXES)}")
+        raise ValidationError(f"{str(place)!r}: the name of a workflow file must end in {' or '.join(SYNTAXES)}")
     try:
         real = Path(os.path.realpath(place, strict=True))
         with held_folder(real.parent) as folder, open_regular(real.name, folder) as file:

@@ -134,6 +134,16 @@ def test_a_terminal_that_is_closed_stops_the_run(folder: Path, tmp_path: Path, o
     assert json.loads(engine(folder, "runs", "--json").stdout)[0]["status"] == 102
 
 
+def test_a_second_hangup_is_ignored(folder: Path, tmp_path: Path, start: Started) -> None:
+    """The system tells of a terminal that is gone, and the shell does."""
+    process = start("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
+    wait_for(folder, "select 1 from turns where phase = 'asking'")
+    for _ in range(3):
+        process.send_signal(signal.SIGHUP)
+    assert process.wait(timeout=SECONDS) == 130
+    assert json.loads(engine(folder, "runs", "--json").stdout)[0]["status"] == 102
+
+
 def test_an_interrupted_run_takes_up_its_prompt_before_the_next(folder: Path, tmp_path: Path, start: Started) -> None:
     process = start("run", "--model", script(tmp_path / "s.jsonl", THINKING), "--run", "demo", "Think")
     wait_for(folder, "select 1 from turns where phase = 'asking'")

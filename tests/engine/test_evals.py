@@ -293,7 +293,7 @@ def ended(folder: Path) -> int:
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_what_was_stopped_goes_on_with_what_is_left(folder: Path, how: signal.Signals) -> None:
-    with begun(folder, "cases.yaml", "--repeat", "4") as process:
+    with begun(folder, "cases.yaml", "--repeat", "20") as process:
         while not ended(folder):
             assert process.poll() is None
             time.sleep(0.05)
@@ -302,15 +302,15 @@ def test_what_was_stopped_goes_on_with_what_is_left(folder: Path, how: signal.Si
     assert process.returncode == (-how if how == signal.SIGKILL else 130)
     assert ("engine eval --resume" in said) == (how == signal.SIGINT)
     before = ended(folder)
-    assert 0 < before < 8
+    assert 0 < before < 40
     (folder / "cases.yaml").unlink()
     again = command(folder, "eval", "--resume", "--db", "e.db")
     assert (again.returncode, again.stderr.splitlines()[0]) == (
         0,
-        f"evaluation 1: {8 - before} trials, {min(4, 8 - before)} at once",
+        f"evaluation 1: {40 - before} trials, {min(4, 40 - before)} at once",
     )
     with engine.open(folder / "e.db", read_only=True) as db:
-        assert db.value("select count(distinct run) from eval_results") == 8
+        assert db.value("select count(distinct run) from eval_results") == 40
         assert db.value("select count(*) from open_prompts") == 0
     audit(folder / "e.db")
 

@@ -188,7 +188,7 @@ def test_the_command_writes_the_form_that_the_name_says(tmp_path: Path) -> None:
     cli(tmp_path, "report", "demo", "r.html", *option)
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
     wrong = cli(tmp_path, "report", "demo", "r.doc", *option)
-    assert (wrong.returncode, "the name must end in .md, .html, .pdf" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "the name must end in .md or .html or .pdf" in wrong.stderr) == (2, True)
     nowhere = cli(tmp_path, "report", "demo", "none/r.md", *option)
     assert "cannot write 'none/r.md': No such file or directory" in nowhere.stderr
     assert (tmp_path / "r.md").stat().st_mode & 0o777 == 0o600

@@ -71,7 +71,12 @@ class Screen:
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(SECONDS)
+        deadline = time.monotonic() + SECONDS
+        # a terminal that nobody reads from takes no more, and the last thing that is written waits for it
+        while self.process.poll() is None and time.monotonic() < deadline:
+            if select.select([self._ours], [], [], 0.05)[0]:
+                self.raw += os.read(self._ours, 65536)
+        return self.process.wait(1)
 
 
 @contextmanager

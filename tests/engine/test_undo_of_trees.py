@@ -104,7 +104,7 @@ def test_a_file_of_a_child_that_changed_since_is_refused_with_its_diff(tree: eng
     (deep,) = [each for each in planned.files if each["stays"]]
     assert (deep["child"], deep["stays"]) == ("demo-1-1", "has changed since the edit")
     assert "+mine" in str(deep["since"])
-    with pytest.raises(Conflict, match=r"deep.md has changed since the edit; nothing was changed back"):
+    with pytest.raises(Conflict, match=r"deep.md has changed since the edit; nothing was taken back"):
         tree.undo("demo", 2)
     assert names(root) == {"a.md", "b.md", "c.md", "deep.md", "own.md"}
 

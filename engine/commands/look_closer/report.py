@@ -44,7 +44,7 @@ def report(
     from engine.terminal.printing import print_text, visible
 
     if file is not None and file.suffix.lower() not in _FORMS:
-        raise ValidationError(f"{visible(str(file))}: the name must end in {', '.join(_FORMS)}")
+        raise ValidationError(f"{visible(str(file))}: the name must end in {' or '.join(_FORMS)}")
     with open_to_read(db) as database:
         made = report_on(database, run_or_latest(database, run))
     if file is None:

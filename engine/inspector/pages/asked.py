@@ -46,7 +46,7 @@ def whole(asked: dict[str, str], name: str, default: int = 1) -> int:
     if not text:
         return default
     if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise ValidationError(f"{name} is a whole number, not {text[:40]!r}")
+        raise ValidationError(f"{name} must be a whole number, not {text[:40]!r}")
     return int(text)
 
 
