@@ -54,6 +54,8 @@ class Statements:
         with self._own.alone(), self.clear_errors:
             try:
                 return run()
+            except apsw.SchemaChangeError:  # another process took a module in at this moment; nothing was done
+                return run()
             except (apsw.SQLError, NeedsModule) as error:
                 return run_with(self.connection, sql, run, error)
 

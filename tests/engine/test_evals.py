@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from audit import audit
+from driving import heed_signals
 from engine_cli import engine as command
 
 import engine
@@ -280,7 +281,9 @@ def folder(tmp_path: Path) -> Path:
 def begun(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     here = {**os.environ, "SLOW": "0.3", "PYTHONPATH": str(Path(engine.__file__).parents[1])}
     line = [sys.executable, "-m", "engine", "eval", *arguments, "--db", "e.db", "--concurrency", "2"]
-    return subprocess.Popen(line, cwd=folder, env=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        line, cwd=folder, env=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_signals
+    )
 
 
 def ended(folder: Path) -> int:

@@ -108,7 +108,7 @@ def test_what_is_driven_or_not_there_is_refused(db: engine.Database) -> None:
         db.purge("busy")
     with pytest.raises(NotFound, match="404 run 'none': there is no such run"):
         db.purge("none")
-    with db.transaction(), pytest.raises(Conflict, match="commit it first"):
+    with db.transaction(), pytest.raises(Conflict, match="commit the transaction first"):
         db.purge("busy")
     assert db.value("select count(*) from runs") == 1
 
