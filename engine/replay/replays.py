@@ -5,7 +5,6 @@ spec: @replay
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,6 +85,7 @@ class Replays(Handle):
 
     def _kept(self, copy: Handle, done: Replay, run_id: int, keep: str) -> Replay:
         """The replayed run, taken into this file as `keep`; what it was forked from comes with it as `keep`.before."""
+        import tempfile
         from dataclasses import replace
 
         from engine.transfer.importing import import_run
