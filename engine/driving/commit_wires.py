@@ -39,7 +39,7 @@ when new.status in (200, 204)
 begin
     insert into _late_call (door, a, b, c)
     select '_begin_commit', new.run_id, new.id, null
-    where not exists (select 1 from children as k where k.loop_id = new.id);
+    where not exists (select 1 from children as k where k.run_id = new.run_id and k.loop_id = new.id);
 end
 """
 

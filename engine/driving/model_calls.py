@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _HELD_S = 0.2
 """How long a call waits before it asks again for its part of a limit that the calls of other runs fill."""
-_IS_ASKING = "select 1 from turns where id = ? and phase = 'asking'"
 _FREE = "[0, 0, 0]"
 
 
@@ -61,6 +60,8 @@ class ModelCalls:
         self._renderer = renderer
         self._progress = progress
         self._asked: _Asked | None = None
+        self._held: int | None = None
+        """The turn whose call waits for its part of a limit."""
         self._found: tuple[int, protocol.Model] | None = None
 
     def open(self, turn_id: int) -> None:
@@ -70,6 +71,7 @@ class ModelCalls:
             row["effort"] = None
         self._asked = None
         if row and row["is_bounded"] and not self._reserve(row):
+            self._held = turn_id
             return
         self._db.insert("_open_call", turn_id=turn_id, effort=row and row["effort"], options=row and self._sent(row))
         if row is None:
@@ -118,14 +120,12 @@ class ModelCalls:
         self._progress.answered(step["turn_id"])
 
     def _opened(self, turn_id: int) -> _Asked | None:
-        """What the model is asked, once a limit that other runs share leaves enough; None where the turn was ended."""
-        while self._asked is None or self._asked.row["turn_id"] != turn_id:
+        """What the model is asked; None if a limit leaves nothing for it now: the file says what comes next."""
+        if self._asked is None or self._asked.row["turn_id"] != turn_id:
+            if self._held == turn_id and self._lease.stopped.wait(_HELD_S):
+                return None
             with self._db.transaction():
                 self.open(turn_id)
-            if self._asked is not None:
-                break
-            if not self._db.value(_IS_ASKING, (turn_id,)) or self._lease.stopped.wait(_HELD_S):
-                return None
         asked, self._asked = self._asked, None
         return asked
 

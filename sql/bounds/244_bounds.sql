@@ -64,11 +64,12 @@ create table if not exists bound_stops (
 
 -- views
 
--- The prompts that count what a prompt spends: itself, the one that it was handed over from, and those that gave it work.
-create view _prompt_lines as
+-- Where what a prompt spends counts: its own loop, the one that it was handed over from, those that gave it work, and 0 for
+-- the day and the file.
+create view _limit_scopes as
 select
     l.id as loop_id,
-    n.value as bound_loop_id
+    n.value as scope_id
 from loops as l
 join json_each((
     with recursive line (id) as (
@@ -84,9 +85,15 @@ join json_each((
         join children as c on c.run_id = o.run_id and c.loop_id = o.id
         where c.parent_loop_id is not null
     )
-    select json_group_array(id)
+    select json_insert(json_group_array(id), '$[#]', 0)
     from line
 )) as n;
+
+-- The prompts among them.
+create view _prompt_lines as
+select loop_id, scope_id as bound_loop_id
+from _limit_scopes
+where scope_id <> 0;
 
 create view _limit_measures (measure) as
 values ('cost'), ('tokens'), ('calls');
@@ -101,7 +108,6 @@ join settings as s on s.name in ('max_day_' || m.measure, 'max_file_' || m.measu
 create view _prompt_limits as
 select
     l.id as loop_id,
-    l.run_id,
     'max_' || m.measure as name,
     m.measure,
     cast(coalesce(l.config ->> ('$.max_' || m.measure), s.value) as real) as most,
@@ -112,26 +118,50 @@ left join settings as s on s.name = 'max_loop_' || m.measure and s.value <> ''
 left join prompt_spending as p on p.loop_id = l.id
 where coalesce(l.config ->> ('$.max_' || m.measure), s.value) is not null;
 
--- The limits that hold for each turn. loop_id 0: of the day and the file.
+-- The settings that limit, by what they are of (loop, day, file); 'option' is what a prompt may be given in place of one.
+create view _limit_settings as
+select
+    name, value, kind, measure,
+    case kind when 'loop' then 'max_' || measure end as option
+from (
+    select
+        name, value,
+        substr(name, 5, instr(substr(name, 5), '_') - 1) as kind,
+        substr(name, 5 + instr(substr(name, 5), '_')) as measure
+    from settings
+    where name between 'max_' and 'max_~'
+)
+where kind in ('loop', 'day', 'file') and measure in ('cost', 'tokens', 'calls');
+
+-- The limits that hold for each turn. loop_id 0: of the day and the file. It is no union: whoever joins it reads one turn.
 create view _turn_limits as
 select
-    t.id as turn_id, b.loop_id, b.name, b.measure, b.most, b.spent,
-    case when b.run_id = t.run_id then '' else ' of the prompt of run ' || r.alias end as place
+    t.id as turn_id,
+    n.scope_id as loop_id,
+    coalesce(m.option, m.name) as name,
+    m.measure,
+    cast(coalesce(b.config ->> ('$.' || m.option), m.value) as real) as most,
+    case
+        when n.scope_id <> 0
+            then coalesce(case m.measure when 'cost' then p.cost when 'tokens' then p.tokens else p.calls end, 0)
+        else coalesce((
+            select sum(case m.measure when 'cost' then d.cost when 'tokens' then d.tokens else d.calls end)
+            from spending as d
+            where m.kind = 'file' or d.day = strftime('%Y-%m-%d', now() / 1000.0, 'unixepoch')
+        ), 0)
+    end as spent,
+    case
+        when m.kind = 'day' then ' a day, ' || m.name
+        when m.kind = 'file' then ' for this file, ' || m.name
+        when b.run_id = t.run_id then ''
+        else ' of the prompt of run ' || (select r.alias from runs as r where r.id = b.run_id)
+    end as place
 from turns as t
-join _prompt_lines as n on n.loop_id = t.loop_id
-join _prompt_limits as b on b.loop_id = n.bound_loop_id
-join runs as r on r.id = b.run_id
-union all
-select
-    t.id, 0, f.name, f.measure, f.most,
-    coalesce((
-        select sum(case f.measure when 'cost' then d.cost when 'tokens' then d.tokens else d.calls end)
-        from spending as d
-        where not f.is_of_day or d.day = strftime('%Y-%m-%d', now() / 1000.0, 'unixepoch')
-    ), 0),
-    case when f.is_of_day then ' a day, ' else ' for this file, ' end || f.name
-from turns as t
-cross join _file_limits as f;
+cross join _limit_scopes as n on n.loop_id = t.loop_id
+cross join _limit_settings as m on (m.kind = 'loop') = (n.scope_id <> 0)
+left join loops as b on b.id = n.scope_id
+left join prompt_spending as p on p.loop_id = n.scope_id
+where coalesce(b.config ->> ('$.' || m.option), m.value, '') <> '';
 
 -- How people are told of them: '$0.05 ($0.048 spent)'.
 create view _told_limits as
@@ -154,13 +184,7 @@ from _turn_limits;
 create view _bounded_turns__bounds as
 select t.id as turn_id
 from turns as t
-where exists (select 1 from _file_limits)
-    or exists (
-        select 1
-        from _prompt_lines as n
-        cross join _prompt_limits as b on b.loop_id = n.bound_loop_id
-        where n.loop_id = t.loop_id
-    );
+where exists (select 1 from _turn_limits as l where l.turn_id = t.id);
 
 -- A turn at which a limit was reached ends its prompt; if that ends by itself (rank 10), that counts.
 create view _loop_votes__bounds as

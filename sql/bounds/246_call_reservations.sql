@@ -43,20 +43,22 @@ from (
 -- so. 'waits' is 1 where the calls of others are in the way, 'stops' where too little is left.
 create view _call_decisions as
 select
-    e.turn_id,
-    cast(min(e.output_tokens, r.room) as integer) as output,
-    r.room < 9e15 as is_limited,
-    r.room < e.output_tokens and r.room < r.alone as waits,
-    r.alone < min(e.output_tokens, 256) as stops
-from call_estimates as e
-join (
+    turn_id,
+    cast(min(output_tokens, room) as integer) as output,
+    room < 9e15 as is_limited,
+    room < output_tokens and room < alone as waits,
+    alone < min(output_tokens, 256) as stops
+from (
     select
-        turn_id,
-        min(case when not is_alone then coalesce(room, -9e15) end) as room,
-        min(case when is_alone then coalesce(room, -9e15) end) as alone
-    from _limit_rooms
-    group by turn_id
-) as r on r.turn_id = e.turn_id;
+        e.turn_id,
+        e.output_tokens,
+        (
+            select min(coalesce(r.room, -9e15)) from _limit_rooms as r where r.turn_id = e.turn_id and not r.is_alone
+        ) as room,
+        (select min(coalesce(r.room, -9e15)) from _limit_rooms as r where r.turn_id = e.turn_id and r.is_alone) as alone
+    from call_estimates as e
+)
+where room is not null;
 
 create view _reserve_call as
 -- Reserve what the next call of a turn may take: insert into _reserve_call (turn_id, price, lease, output). 'price' is what
@@ -91,9 +93,10 @@ begin
     where turn_id = new.turn_id and state = 'open';
     -- what calls that have ended have left
     delete from call_reservations
-    where turn_id = new.turn_id or turn_id not in (select id from turns where phase = 'asking');
+    where turn_id = new.turn_id
+        or not exists (select 1 from turns as t where t.id = call_reservations.turn_id and t.phase = 'asking');
     delete from call_estimates
-    where turn_id not in (select id from turns where phase = 'asking');
+    where not exists (select 1 from turns as t where t.id = call_estimates.turn_id and t.phase = 'asking');
     insert into call_estimates (turn_id, prompt_tokens, output_tokens, price_input, price_output)
     select
         id, cast(ceil(1.1 * coalesce(context_tokens, 0)) as integer), coalesce(new.output, 16384),

@@ -57,6 +57,7 @@ create table if not exists hook_calls (
 ) strict;
 
 create index if not exists idx_hook_calls_turn_id on hook_calls (turn_id);
+create index if not exists idx_hook_calls_refused on hook_calls (loop_id) where refuses;
 
 -- The open turns that are held, each from the first command that waits.
 create table if not exists hook_holds (
@@ -78,15 +79,17 @@ on conflict (name) do update set ordinal = excluded.ordinal, meaning = excluded.
 -- views
 
 -- Where the open turns of runs stand: what hooks may be asked about. Commands behind one that failed are aborted anyway.
+-- Each part names the condition of idx_turns_one_open, so that one turn of the run is read and not all.
 create view _hook_subjects as
 select
     t.id as turn_id, t.run_id, t.loop_id, 'before_prompt' as point, -1 as ordinal, null as command_id, null as tool,
     1 as is_due
 from turns as t
 where t.phase = 'assembling'
+    and t.phase <> 'judged'
     and not exists (select 1 from turns as o where o.loop_id = t.loop_id and o.id < t.id)
     -- the prompt of a run below is the model's
-    and not exists (select 1 from children as k where k.loop_id = t.loop_id)
+    and not exists (select 1 from children as k where k.run_id = t.run_id and k.loop_id = t.loop_id)
 union all
 select
     t.id, t.run_id, t.loop_id, 'before_tool', c.ordinal, c.id, c.action,
@@ -96,6 +99,7 @@ select
 from turns as t
 cross join commands as c on c.turn_id = t.id
 where t.phase = 'dispatching'
+    and t.phase <> 'judged'
     and c.writer = 'model'
     and c.state = 'queued'
     and not exists (select 1 from vetoes as v where v.command_id = c.id)
@@ -109,6 +113,7 @@ select t.id, t.run_id, t.loop_id, 'after_tool', c.ordinal + 1, c.id, c.action, 1
 from turns as t
 cross join commands as c on c.turn_id = t.id
 where t.phase = 'dispatching'
+    and t.phase <> 'judged'
     and c.writer = 'model'
     and c.state in ('resolved', 'failed')
     -- what did not happen has no end
@@ -119,6 +124,7 @@ select t.id, t.run_id, t.loop_id, 'end', 9e18, null, null, 1
 from turns as t
 cross join _turn_findings as f on f.turn_id = t.id
 where t.phase = 'dispatching'
+    and t.phase <> 'judged'
     and not exists (
         select 1
         from commands as c
@@ -140,9 +146,9 @@ select
     h.run_id, s.turn_id, s.loop_id, s.command_id, s.point, s.ordinal, s.is_due,
     h.name, h.line, h.timeout_s, h.required, h.layer, h.source,
     p.ordinal as place
-from run_hooks as h
+from _hook_subjects as s
+cross join run_hooks as h on h.run_id = s.run_id and h.point = s.point
 cross join hook_points as p on p.name = h.point
-cross join _hook_subjects as s on s.run_id = h.run_id and s.point = h.point
 where (s.tool is null or exists (select 1 from json_each(h.tools) as g where s.tool glob g.value))
     and not exists (
         select 1
@@ -175,9 +181,11 @@ select
         'tool', c.action,
         'path', c.path,
         'to', c.destination,
-        'body', b.body,
+        'body', (select b.body from _command_bodies as b where b.command_id = c.id),
         'attributes', case when c.attributes <> '{}' then json(c.attributes) end,
-        'status', case when o.point = 'after_tool' then k.status end,
+        'status', case
+            when o.point = 'after_tool' then (select k.status from command_results as k where k.command_id = c.id)
+        end,
         'outcome', case when o.point = 'after_tool' then c.outcome end,
         'message', case when o.point = 'after_tool' then c.message end,
         'answer', case
@@ -203,8 +211,6 @@ join projects as j on j.id = r.project_id
 join turns as t on t.id = o.turn_id
 join loops as l on l.id = o.loop_id
 left join commands as c on c.id = o.command_id
-left join _command_bodies as b on b.command_id = c.id
-left join command_results as k on k.command_id = c.id
 where o.rank = 1;
 
 create view hook_log as

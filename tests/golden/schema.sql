@@ -1538,6 +1538,8 @@ CREATE INDEX idx_handoffs_first_loop_id on handoffs (first_loop_id, next_loop_id
 
 CREATE INDEX idx_handoffs_next_loop_id on handoffs (next_loop_id) where next_loop_id is not null;
 
+CREATE INDEX idx_hook_calls_refused on hook_calls (loop_id) where refuses;
+
 CREATE INDEX idx_hook_calls_turn_id on hook_calls (turn_id);
 
 CREATE INDEX idx_jobs_run_id on jobs (run_id, ended_at);
@@ -1936,6 +1938,8 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _leftover_processes (effect_id, run_id, identity, message)
 -- view _limit_measures (measure)
 -- view _limit_rooms (turn_id, loop_id, name, room, is_alone)
+-- view _limit_scopes (loop_id, scope_id)
+-- view _limit_settings (name, value, kind, measure, option)
 -- view _line_decisions (proposal_id, run_id, path, created_at, decision, reason, decided_by)
 -- view _line_paths (turn_id, paths)
 -- view _line_policies (line_id, policy_id, rank)
@@ -2095,7 +2099,7 @@ CREATE INDEX idx_workflows_name on workflows (name);
 -- view _processes_under_way (run_id, proposal_id, command_id)
 -- view _project_roots (project_id, roots)
 -- view _project_rule_sets (project_id, rule_set_id, is_global)
--- view _prompt_limits (loop_id, run_id, name, measure, most, spent)
+-- view _prompt_limits (loop_id, name, measure, most, spent)
 -- view _prompt_lines (loop_id, bound_loop_id)
 -- view _prompt_stamps (turn_id, stamp)
 -- view _prompt_statuses (loop_id, status)
